@@ -1,6 +1,6 @@
-//! Weights a second of heuristics in files, against the same written in Rust.
+//! Weights per second of heuristics in files, compared with the same heuristics written in Rust.
 //!
-//! `cargo bench --bench heuristics` prints values weighed a second as items, for domains from 4 to 512.
+//! `cargo bench --bench heuristics` prints weighted values per second as items, for domains from 4 to 512.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -17,7 +17,7 @@ const DOMAINS: [usize; 5] = [4, 8, 18, 44, 512];
 
 const BOLTZMANN: &str = include_str!("../heuristics/boltzmann.toml");
 
-/// As in docs/heuristics-language.md.
+/// The heuristic of docs/heuristics-language.md.
 const TABU: &str = "
 allowed = 'age > tenure or delta < 0'
 rating = 'delta + 0.1 * frequency'
@@ -26,7 +26,7 @@ weight = 'rating == best(rating)'
 tenure = 'clamp(floor(domain / 3), 2, 10)'
 ";
 
-/// Random numbers for all inputs.
+/// Returns random numbers for all inputs.
 struct Visit {
     scalars: Vec<f64>,
     columns: Vec<Vec<f64>>,
@@ -68,7 +68,7 @@ fn tabu_in_a_file(bencher: Bencher, domain: usize) {
     weigh(bencher, TABU, domain);
 }
 
-/// The same arithmetic in one loop.
+/// The Boltzmann heuristic's arithmetic in one loop.
 struct Boltzmann<'a> {
     costs: &'a [f64],
     temperature: f64,

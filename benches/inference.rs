@@ -1,8 +1,8 @@
-//! Joint entries a second of the fused kernel, against nested loops that divide.
+//! Joint entries per second of the fused kernel, compared with nested loops that divide.
 //!
-//! A bucket of three functions over overlapping parts of `w` variables with `d` values each is joined and one
-//! variable is eliminated. `cargo bench --bench inference` prints combinations a second as items; run it
-//! with `RAYON_NUM_THREADS=1` for the rate of one core.
+//! A bucket of three functions over overlapping parts of `w` variables with `d` values each is joined and one variable
+//! is eliminated. `cargo bench --bench inference` prints combinations per second as items; run it with
+//! `RAYON_NUM_THREADS=1` for the rate of one core.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -17,17 +17,18 @@ fn main() {
     divan::main();
 }
 
-/// Values of a variable, and variables of the bucket.
+/// Number of values of a variable, and of variables of the bucket.
 const BUCKETS: [(u32, usize); 5] = [(2, 20), (4, 12), (10, 7), (25, 5), (44, 4)];
 
-/// Which variables the three functions of a bucket leave out; all of them read variable 0, which is eliminated.
+/// The variables outside the scopes of a bucket's three functions; all scopes contain variable 0, which is eliminated.
 #[derive(Clone, Copy, Debug)]
 enum Scopes {
-    /// Each another one: three inputs of arity w - 1, as in the published GPU comparisons.
+    /// Each function lacks a different variable: three inputs of arity w - 1, as in the published GPU comparisons.
     Even,
-    /// The first two another one each, the third none: one input is as large as the joint itself.
+    /// The first two functions lack a different variable each, the third none: one input is as large as the joint
+    /// table.
     Nested,
-    /// Each another third of them.
+    /// Each function lacks a different third of the variables.
     Spread,
 }
 
@@ -44,7 +45,7 @@ fn bucket(d: u32, w: usize, scopes: Scopes) -> Arc<Problem> {
         let costs = (0..size).map(|_| rng.below(1000) as Cost).collect();
         CostFunction { scope: scope.into(), table: Table::dense(costs) }
     });
-    // a later variable never weighs: only the first bucket is timed
+    // a later variable costs nothing, so that only the first bucket is timed
     let problem = Problem {
         domains: vec![d; w],
         unary: vec![vec![0; d as usize]; w],
@@ -68,7 +69,7 @@ fn fused(bencher: Bencher, (d, w): (u32, usize), scopes: Scopes) {
     bencher
         .counter(ItemsCount::new(work))
         .with_inputs(|| {
-            // laying out the functions belongs to loading: the first tile does it
+            // the layout of the functions belongs to loading: the first tile computes it
             let mut run = Run::new(problem.clone(), plan.clone());
             let _ = run.advance(1, &stop);
             run
@@ -79,7 +80,7 @@ fn fused(bencher: Bencher, (d, w): (u32, usize), scopes: Scopes) {
         });
 }
 
-/// The same joint sizes as the fused kernels of the GPU comparisons: three inputs of arity 20, 12, 7, 5 and 4.
+/// Buckets with the joint sizes of the fused kernels of the GPU comparisons: three inputs of arity 20, 12, 7, 5 and 4.
 #[divan::bench(args = [(2, 21), (4, 13), (10, 8), (25, 6), (44, 5)], sample_count = 10)]
 fn even_scopes(bencher: Bencher, bucket: (u32, usize)) {
     fused(bencher, bucket, Scopes::Even);
@@ -95,7 +96,7 @@ fn spread_scopes(bencher: Bencher, bucket: (u32, usize)) {
     fused(bencher, bucket, Scopes::Spread);
 }
 
-/// For every output, every value and every function: decode the index, divide by strides, look up.
+/// A baseline that, for every output, value and function, decodes the index, divides by strides and looks up the entry.
 #[divan::bench(args = BUCKETS, sample_count = 1, sample_size = 1)]
 fn naive_with_division(bencher: Bencher, (d, w): (u32, usize)) {
     let problem = bucket(d, w, Scopes::Nested);
@@ -131,7 +132,7 @@ fn naive_with_division(bencher: Bencher, (d, w): (u32, usize)) {
     });
 }
 
-/// A grid of `side` x `side` variables, or a sparse random graph with three functions a variable.
+/// Returns a grid of `side` x `side` variables, or a sparse random graph with three functions per variable.
 fn network(grid: bool, n: u32) -> Arc<Problem> {
     let mut pairs = Vec::new();
     if grid {
@@ -176,7 +177,7 @@ fn min_degree(bencher: Bencher, (grid, n): (bool, u32)) {
     bencher.bench_local(|| Order::greedy(&problem, Method::MinDegree, 1, &Stop::new()));
 }
 
-/// Planning for memory that forces a search for z.
+/// Planning for memory that forces a search for z, the number of variables of a mini-bucket.
 #[divan::bench(args = NETWORKS, sample_count = 3, sample_size = 1)]
 fn plan(bencher: Bencher, (grid, n): (bool, u32)) {
     let problem = network(grid, n);
@@ -184,7 +185,7 @@ fn plan(bencher: Bencher, (grid, n): (bool, u32)) {
     bencher.bench_local(|| Plan::new(&problem, &order, &Limits::new(1 << 28)));
 }
 
-/// Mini-buckets of z = 4: thousands of small joins.
+/// Mini-buckets with z = 4: thousands of small joins.
 #[divan::bench(args = NETWORKS, sample_count = 3, sample_size = 1)]
 fn small_joins(bencher: Bencher, (grid, n): (bool, u32)) {
     let problem = network(grid, n);

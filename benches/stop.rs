@@ -1,17 +1,17 @@
-//! How soon runs end once they should, on networks of a million variables and one thread: the longest work of any
-//! thread between two looks at the stop flag in each command and method, and how late runs end whose time is over in
-//! the middle of anything.
+//! How soon runs end after the stop flag is set, on networks of a million variables and one thread: the longest work of
+//! any thread between two reads of the flag in each command and method, and how late runs end whose time limit is
+//! reached during any phase.
 //!
-//! `cargo bench --bench stop -- [VARIABLES]`. Processor time decides, so that a busy machine changes little.
+//! `cargo bench --bench stop -- [VARIABLES]`. Processor time is measured, so that a busy machine changes little.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const FANGS: &str = env!("CARGO_BIN_EXE_fangs");
-/// Gaps shown of each run.
+/// Number of gaps shown for each run.
 const SHOWN: usize = 5;
-/// Long enough for all phases of a run of a million variables.
+/// Time limit that suffices for all phases of a run of a million variables.
 const LONG: &str = "120s";
 
 fn main() {
@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-/// The longest gaps between two looks.
+/// Prints the longest gaps between two reads of the stop flag.
 fn gaps(command: &[&str], network: &Path) {
     let (told, wall) = run(command, network, LONG);
     println!("{} ({:.1} s)", command.join(" "), wall.as_secs_f64());
@@ -47,7 +47,7 @@ fn gaps(command: &[&str], network: &Path) {
     gaps.take(1 + SHOWN).for_each(|line| println!("  {line}"));
 }
 
-/// Standard error of a run, and how long it took.
+/// Returns standard error of a run, and its duration.
 fn run(command: &[&str], network: &Path, time: &str) -> (String, Duration) {
     let began = Instant::now();
     let output = Command::new(FANGS)

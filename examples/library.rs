@@ -1,4 +1,4 @@
-//! Builds a small network, solves it in the background, and takes the events as they come.
+//! Builds a small network, solves it in the background, and handles the events as they come.
 //!
 //! `cargo run --release --example library`
 

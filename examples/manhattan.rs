@@ -1,5 +1,5 @@
 //! The workload of the FANG paper's section 4 on the CPU: points on a plane that move toward goals. The domain itself
-//! is `fangs::fang::manhattan` and shows what a domain of your own takes.
+//! is `fangs::fang::manhattan`, which is an example of a domain of your own.
 //!
 //! `cargo run --release --example manhattan -- [states] [variables] [j] [load]`
 

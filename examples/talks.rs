@@ -1,7 +1,7 @@
-//! A heuristic of your own for a domain: talks at a conference, which get slots.
+//! A heuristic of your own for a domain: the assignment of conference talks to slots.
 //!
-//! Each talk has a wish, the slot that its speaker prefers. Talks with the same listeners must not overlap. The search
-//! cannot know how organizers work: popular talks first, near their wishes, and two talks trade places.
+//! Each talk has a wish, the slot that its speaker prefers. Talks with the same listeners must not overlap. The
+//! heuristic adds knowledge of organizers: slots near the wishes, and two talks that trade places.
 //!
 //! `cargo run --release --example talks`
 
@@ -14,12 +14,12 @@ use std::sync::Arc;
 const TALKS: usize = 60;
 const SLOTS: usize = 8;
 
-/// The slot that a talk's speaker would like: knowledge that is in no cost function.
+/// Returns the slot that a talk's speaker prefers; no cost function contains this preference.
 fn wish(talk: usize) -> usize {
     (talk * 5 + talk / 7) % SLOTS
 }
 
-/// Cheap slots, of these the ones near the wish.
+/// Prefers slots of low cost, and among these the ones near the wish.
 #[derive(Debug)]
 struct NearWishes;
 
@@ -33,7 +33,7 @@ impl ValueHeuristic for NearWishes {
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
-        // the reductions may have renumbered what is left: the network's numbers are the wishes'
+        // the reductions may have renumbered variables: `origin` returns the network's number
         let wish = wish(inputs.view.origin(inputs.variable)) as f64;
         let boltzmann = Weights::new(inputs.temperature);
         for (weight, (&cost, &slot)) in weights.iter_mut().zip(inputs.cost.iter().zip(inputs.value)) {

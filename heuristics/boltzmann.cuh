@@ -1,4 +1,4 @@
-// heuristics/src/boltzmann.rs on a device.
+// The heuristic of heuristics/src/list/boltzmann.rs on a device.
 #include "network.cuh"
 
 struct Heuristic {

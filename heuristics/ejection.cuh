@@ -1,11 +1,12 @@
-// heuristics/src/ejection.rs on a device: chains of at most LONGEST variables, at most BREADTH of them ejected by one.
+// The neighbourhood of heuristics/src/ejection.rs on a device: chains of at most LONGEST variables, each of which
+// ejects at most BREADTH others.
 #pragma once
 #include "groups.cuh"
 
 template <u32 BREADTH, u32 LONGEST> struct Ejection {
     static_assert(LONGEST <= MEMBERS, "a group has no more");
 
-    // The chain that follows where a variable takes a value.
+    // Adds the chain that begins with a variable taking a value.
     template <class View> static __device__ __forceinline__ void chain(View &view, u32 variable, u32 value) {
         view.add(variable, value);
         u32 next = 0;
@@ -23,11 +24,11 @@ template <u32 BREADTH, u32 LONGEST> struct Ejection {
                 if (cheapest != view.value(other)) view.add(other, cheapest);
             }
         }
-        // to take the group is the search's
+        // only the search applies the group
         while (next-- > 0) view.set(view.member(next)[0], view.member(next)[2]);
     }
 
-    // A random variable takes another value.
+    // Proposes a chain from a random variable that takes another value.
     template <class View> static __device__ __forceinline__ void propose(View &view, Xoshiro &stream) {
         const u32 variable = stream.index(view.variables()), domain = view.domain(variable);
         if (domain > 1) chain(view, variable, (view.value(variable) + 1 + stream.index(domain - 1)) % domain);

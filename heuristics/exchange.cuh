@@ -1,4 +1,4 @@
-// heuristics/src/swap.rs on a device: two variables exchange their values.
+// The neighbourhood of heuristics/src/list/swap.rs on a device: two variables exchange their values.
 #include "groups.cuh"
 
 struct Groups {

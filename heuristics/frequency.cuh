@@ -1,4 +1,4 @@
-// heuristics/src/frequency.rs on a device.
+// The heuristic of heuristics/src/list/frequency.rs on a device.
 #include "network.cuh"
 
 struct Heuristic {

@@ -1,4 +1,4 @@
-// heuristics/src/coloring.rs on a device: Kempe chains.
+// The neighbourhood of heuristics/src/list/coloring.rs on a device: Kempe chains.
 #include "groups.cuh"
 
 struct Groups {

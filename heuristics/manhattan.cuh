@@ -1,18 +1,18 @@
-// Points on a plane that move toward goals: crates/fang/src/manhattan.rs on a device.
+// Points on a plane that move toward goals: the heuristic of crates/fang/src/manhattan.rs on a device.
 #pragma once
 #include "fang.cuh"
 #include "halves.cuh"
 
-// Arguments of the points' kernels; the host's type is `fang::cuda::manhattan::Plane`.
+// The problem that the heuristics read; the host's type is `fang::cuda::manhattan::Plane`.
 struct Plane {
     // `load` goals of each variable, one variable after the other.
     const int2 *goals;
     u32 load, side;
-    // 2^32 / side, rounded up: places are below 2^20, so that its products divide them exactly.
+    // 2^32 / side, rounded up: indices are below 2^20, so that multiplication by it divides them exactly.
     u32 reciprocal;
 };
 
-// Any side and load, a cell at a time.
+// The heuristic for any side and load, one cell at a time.
 struct Manhattan : Singles<Manhattan, u32, u32> {
     typedef Plane Problem;
     const Plane &plane;
@@ -26,7 +26,7 @@ struct Manhattan : Singles<Manhattan, u32, u32> {
 
     __device__ __forceinline__ u32 possibilities() const { return plane.side * plane.side - 1; }
 
-    // The place of a possibility in the square: row by row, without the center.
+    // Returns the position of a possibility in the square; possibilities are numbered row by row, without the center.
     __device__ __forceinline__ uint2 place(u32 possibility) const {
         const u32 index = possibility + (possibility >= possibilities() / 2);
         const u32 y = __umulhi(index, plane.reciprocal);
@@ -56,18 +56,20 @@ struct Manhattan : Singles<Manhattan, u32, u32> {
     __device__ __forceinline__ void could_not_assign(u32) const {}
 };
 
-// Four cells at a time, for sides from 5 to 1023 and ratings that differ by at most 31743. Only differences of ratings
-// matter, and within the square |x - goal| differs as for a goal on its edge if the goal is beyond it. So goals are
-// moved there, distances are at most 2 * (side - 1), and ratings, less a constant, fit 16 bits.
+// The heuristic for four cells at a time, for sides from 5 to 1023 and ratings that differ by at most 31743. Only
+// differences of ratings matter, and within the square |x - goal| differs as for a goal on its edge if the goal is
+// beyond it. Goals are therefore moved to the edge, distances are at most 2 * (side - 1), and ratings, less a constant,
+// fit 16 bits.
 template <u32 LOAD> struct ManhattanPacked : Manhattan {
-    static constexpr u32 WIDTH = 4, PARTS = 2; // the center is between the parts
+    static constexpr u32 WIDTH = 4, PARTS = 2; // the center is between the two parts
     struct Pack {
         u32 low, high;
     };
-    // The longest of the ratings at even and of those at odd places; the longest of all in both, once gathered.
+    // The largest of the ratings at even and of those at odd positions; after `gather`, the largest of all in both
+    // halves.
     typedef u32 Aggregate;
 
-    // The first goal's place in the square, and those of the others from there.
+    // The position of the first goal in the square, and the positions of the others relative to it.
     int2 origin;
     u32 across[LOAD], down[LOAD];
 
@@ -85,7 +87,7 @@ template <u32 LOAD> struct ManhattanPacked : Manhattan {
         }
     }
 
-    // Walks the square row by row, its places counted from the first goal.
+    // Moves over the square row by row; positions are relative to the first goal.
     struct Cursor {
         const ManhattanPacked &h;
         u32 x[2], y[2];
@@ -115,7 +117,7 @@ template <u32 LOAD> struct ManhattanPacked : Manhattan {
         }
     };
 
-    // Cursors go from a pack to the next one.
+    // Returns a cursor that moves from a pack to the next one.
     __device__ __forceinline__ Cursor cursor(u32 possibility, u32) const {
         const uint2 at = place(possibility);
         const u32 x = both((int)at.x - origin.x), y = both((int)at.y - origin.y);
@@ -140,7 +142,7 @@ template <u32 LOAD> struct ManhattanPacked : Manhattan {
         return most * 0x10001;
     }
 
-    // Weights are summed two and two before they are widened: 2 * 31743 fits.
+    // Weights are added in pairs before they are widened: 2 * 31743 fits.
     template <class Sum> __device__ __forceinline__ Sum weigh(Pack ratings, u32 longest, Sum sum) const {
         const u32 weights = 2 * longest - ratings.low - ratings.high;
         if constexpr (sizeof(Sum) == 4)

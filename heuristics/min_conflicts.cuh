@@ -1,4 +1,4 @@
-// heuristics/src/min_conflicts.rs on a device.
+// The heuristic of heuristics/src/list/min_conflicts.rs on a device.
 #include "network.cuh"
 
 struct Heuristic {

@@ -1,4 +1,4 @@
-// heuristics/src/mini_bucket.rs on a device. The least rating of all values is gathered first.
+// The heuristic of heuristics/src/list/mini_bucket.rs on a device. A first scan gathers the least rating of all values.
 #include "network.cuh"
 
 struct Heuristic {

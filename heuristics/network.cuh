@@ -1,69 +1,70 @@
-// Networks as a domain of FANG: the values of a variable, weighted by a heuristic. Picks equal those of the
-// CPU backend.
+// Networks as a domain of FANG: the values of a variable, weighted by a heuristic. Selections equal those of the CPU
+// backend.
 //
-// A heuristic's text includes this file and defines
+// The source of a heuristic includes this file and defines
 //
 //   struct Heuristic {
-//       static __device__ bool active(const Inputs &in);     whether the variable visited may get a new value
-//       static __device__ u32 weight(const Inputs &in);      the weight of one value, 0 forbids
+//       static __device__ bool active(const Inputs &in);     whether the visited variable may get a new value
+//       static __device__ u32 weight(const Inputs &in);      the weight of one value, 0 excludes it
 //   };
 //
-// and, where `active` does not read `least`, `static constexpr bool EARLY = true;`: then values of inactive variables
-// need not be rated.
+// and, if `active` does not read `least`, `static constexpr bool EARLY = true;`: then values of inactive variables need
+// not be rated.
 //
-// `in` has the inputs of heuristics/src/inputs.rs for one value. The host sets NEEDS_COST and so on from the
-// heuristic's needs; inputs without need are 0. `active` reads scalars only. groups.cuh has groups of variables. Texts
-// are compiled with --fmad=false, so the device rounds as the CPU does. heuristics/src/language/cuda.rs writes
-// heuristics that read all values before they weight one.
+// `in` has the inputs of heuristics/src/inputs.rs for one value. The host sets NEEDS_COST and the other constants from
+// the inputs that the heuristic needs; other inputs are 0. `active` reads scalars only. groups.cuh has groups of
+// variables. Sources are compiled with --fmad=false, so that the device rounds as the CPU does.
+// heuristics/src/language/cuda.rs writes heuristics that read all values before they weight one.
 #pragma once
 #include "core.cuh"
 #include "fang.cuh"
 #include "inputs.cuh"
 
-// A table that bounds a variable's values in the mini-buckets: a function's costs, a message waiting in the bucket, or
-// a message sent from it. The host's type is `inference::Term`.
+// A table that bounds the values of a variable in the mini-buckets: the costs of a function, a message waiting in the
+// bucket, or a message sent from it. The host's type is `inference::Term`.
 struct Term {
-    u64 base;                // of the entry where all variables have value 0
-    u32 own;                 // from one value to the next
-    u32 first, pairs, kind;  // other variables: pairs of variable and stride
+    u64 base;                // index of the entry at which all variables have value 0
+    u32 own;                 // stride of the variable's values
+    u32 first, pairs, kind;  // the other variables: pairs of variable and stride
 };
 
-// Mini-bucket guidance: the cost to go of a value, a lower bound; `order` is null without mini-buckets.
+// Mini-bucket guidance: a lower bound on the cost to go of a value; `order` is null without mini-buckets.
 struct Guidance {
-    const u32 *order;        // in which variables are visited
-    const u32 *begin;        // by variable, its first term
+    const u32 *order;        // the order in which variables are visited
+    const u32 *begin;        // for each variable, its first term
     const Term *terms;
     const uint2 *pairs;
     const i64 *costs;
-    const void *messages;    // entries of 32 bits where `narrow`, of 64 otherwise
+    const void *messages;    // entries of 32 bits if `narrow`, otherwise of 64
     u32 narrow, shift;       // a unit of the rows is 2^shift of a cost
 };
 
-// The problem and what trajectories read beside their states; the host's type is `guided::cuda::NetworkProblem`.
+// The problem and the data that trajectories read besides their states; the host's type is
+// `guided::cuda::NetworkProblem`.
 struct NetworkProblem {
     Core core;
-    const int *floors;       // the least that the functions on each variable could cost
-    const u32 *places;       // where the values of each variable begin in what states remember
-    const u32 *origins;      // the network's number of each value, by places
-    const u32 *incumbent;    // null without one
-    const double *reduced;   // by places, null where nothing is known
-    const u32 *counted;      // of each incidence whether its function counts there; only where assignments are verified
+    const int *floors;       // for each variable, the least cost of the functions on it
+    const u32 *places;       // for each variable, the index of its first value in per-value arrays
+    const u32 *origins;      // the network's number of each value, indexed like `places`
+    const u32 *incumbent;    // the incumbent; null if there is none
+    const double *reduced;   // reduced costs, indexed like `places`; null if unknown
+    const u32 *counted;      // for each incidence, whether its function counts there; only if assignments are verified
     Guidance guidance;
     Tables tables;
-    int hard;                // what a forbidden entry costs
-    u32 left, taken, visits; // where in a state's words its memory begins,
-    u32 picked;              // where a visit says what it came to,
-    u32 strange;             // where the last variable is told that has a value whose weight is no number,
-    u32 marks, group;        // and where proposals have their room, in groups.cuh
-    u32 proposals;           // after each pass
+    int hard;                // the cost of a forbidden tuple
+    u32 left, taken, visits; // indices in a state's words: of its memory (exits, counts, visits);
+    u32 picked;              // of the result of the last visit;
+    u32 strange;             // of the last variable with a value whose weight is not a number;
+    u32 marks, group;        // and of the storage of proposals, for groups.cuh
+    u32 proposals;           // the number of proposals after each pass
     u32 unused;
 };
 
 constexpr u32 NEVER = ~0u, NONE = ~0u;
-// What visits come to that take no value: the variable was not to be visited; all its values weigh 0.
+// Results of visits without a new value: the variable was inactive; all its values have weight 0.
 constexpr u32 INACTIVE = ~0u, WEIGHTLESS = ~1u;
 
-// The cost of a value above the least, as weights take it.
+// Returns the cost of a value above the least one, in the form that weights use.
 __device__ __forceinline__ u32 above(double cost, double least) {
     return (u32)fmin(fmax(cost - least, 0.0), 4294967295.0);
 }
@@ -89,7 +90,7 @@ struct Weights {
     }
 };
 
-// Whether a heuristic says that its `active` does not look at `least`.
+// Whether a heuristic declares that its `active` does not read `least`.
 template <class...> using Void = void;
 template <class USER, class = void> struct Early {
     static constexpr bool VALUE = false;
@@ -98,7 +99,7 @@ template <class USER> struct Early<USER, Void<decltype(USER::EARLY)>> {
     static constexpr bool VALUE = USER::EARLY;
 };
 
-// A heuristic as the domain calls it: one that weighs each value by itself has nothing to gather.
+// The interface by which the domain calls a heuristic. A heuristic that weights each value by itself gathers nothing.
 template <class USER, class = void> struct Weigher {
     typedef Inputs Known;
     struct Aggregates {};
@@ -114,11 +115,11 @@ template <class USER, class = void> struct Weigher {
 };
 template <class USER> struct Weigher<USER, Void<typename USER::Aggregates>> : USER {};
 
-// A pass's data about its state besides the words.
+// Data about a state in a pass, besides its words.
 struct Now {
     double temperature;
-    u32 pass, improved; // the state's passes, and as many when it last found something better
-    bool settles;       // whether it takes cheapest values only, as the last pass of each trajectory
+    u32 pass, improved; // the number of the state's passes, and that number at its last improvement
+    bool settles;       // whether variables take their cheapest values only, as in the last pass of each trajectory
 };
 
 struct Rated {
@@ -127,14 +128,14 @@ struct Rated {
     int conflicts;
 };
 
-// Of all values of a variable: the first time what they cost, then what the heuristic gathers.
+// Aggregates over all values of a variable: costs in the first scan, then the heuristic's own.
 template <class W> struct Gathered {
     u32 pass = 0;
     int least = 0x7fffffff, current = -0x7fffffff - 1, current_conflicts = -1;
     typename W::Aggregates own = W::none();
 };
 
-// The values of a variable under a user's heuristic. A pick is only noted: the trajectory takes it.
+// The values of a variable under a user's heuristic. A selection is only recorded; the trajectory applies it.
 template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<Weigher<USER>>> {
     typedef NetworkProblem Problem;
     typedef Weigher<USER> W;
@@ -160,7 +161,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         return ((const int *)(problem.core.unary_rows + info.z))[value];
     }
 
-    // A function's costs of the variable's values.
+    // Returns a function's costs of the variable's values.
 #if HALF_ROWS
     typedef const unsigned short *Row;
 #else
@@ -183,7 +184,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         return rated;
     }
 
-    // What the mini-buckets say must follow a value, given the variables visited before.
+    // Returns a lower bound on the cost that a value adds in the mini-buckets, given the variables visited before.
     __device__ __noinline__ double ahead(u32 value) const {
         const Guidance &guidance = problem.guidance;
         if (!guidance.order) return 0.0;
@@ -206,7 +207,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         return (double)(min(rise, problem.core.price) >> guidance.shift);
     }
 
-    // What a value costs more than the one that the variable has; lanes share the functions.
+    // Returns the cost of a value minus that of the present one; lanes share the functions.
     template <u32 LANES> __device__ __forceinline__ int rise(u32 value, u32 lane, u32 mask) const {
         int sum = lane == 0 ? unary(value) - unary(held) : 0;
         for (u32 k = lane; k < incidences_of(info); k += LANES) {
@@ -218,7 +219,8 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         return sum;
     }
 
-    // Whether the variable is not active, where that is known before its values are rated; lanes share the functions.
+    // Returns whether the variable is inactive, if that is known before its values are rated; lanes share the
+    // functions.
     template <u32 LANES> __device__ __forceinline__ bool idle(u32 lane, u32 mask) const {
         if (!Early<USER>::VALUE && !now.settles) return false;
         const int own = unary(held);
@@ -262,7 +264,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         return a;
     }
 
-    // Shuffles what the pass has changed.
+    // Merges the aggregates of all lanes; only those that the current scan changes are shuffled.
     template <u32 LANES> __device__ __forceinline__ Aggregate gather(Aggregate all, u32 mask) const {
 #pragma unroll
         for (u32 distance = LANES / 2; distance > 0; distance /= 2) {
@@ -281,7 +283,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
 
     __device__ __forceinline__ void passed(Aggregate &all) const { all.pass++; }
 
-    // What is known of the variable.
+    // Returns the inputs of the variable.
     __device__ __forceinline__ Known scalars(const Aggregate &all) const {
         Known in = {};
         in.domain = domain_of(info);
@@ -297,7 +299,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         return in;
     }
 
-    // And of a value.
+    // Returns the inputs of a value, including those of the variable.
     __device__ __forceinline__ Known known(Rated rated, const Aggregate &all) const {
         Known in = scalars(all);
         const u32 value = rated.value, at = place + value;
@@ -330,7 +332,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         if (!active(all)) return 0;
         if (now.settles) return rated.cost == all.least;
         const Known in = known(rated, all);
-        // lanes that find one tell of the same variable
+        // all lanes that find such a weight write the same variable
         if (W::nonsense(in, all.own)) state.words[problem.strange] = variable;
         return W::weight(in, all.own);
     }

@@ -1,4 +1,5 @@
-// heuristics/src/satellite.rs on a device: photographs that come in by their weight over that of what they clash with.
+// The neighbourhood of heuristics/src/list/satellite.rs on a device: photographs enter by their weight relative to that
+// of the photographs with which they conflict.
 #include "ejection.cuh"
 
 struct Groups {

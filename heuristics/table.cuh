@@ -1,21 +1,21 @@
-// Ratings read from a table: the plainest heuristic, for tests and as an example. Three types of variables that share a
-// state: its words are the possibilities that the variables took.
+// Ratings read from a table: the simplest heuristic, for tests and as an example. Three types of variables share a
+// state, whose words are the possibilities that the variables took.
 #pragma once
 #include "fang.cuh"
 
 struct Rows {
-    // The ratings of all variables, and where each variable's begin, with the end of the last.
+    // The ratings of all variables, and the index of each variable's first rating, followed by the end of the last.
     const u32 *ratings, *starts;
     u32 variables;
 };
 
-// The types: a plain row; a row turned by the last variable's possibility, where less rating is more weight; and one
-// whose odd possibilities activate a variable.
+// The types: a plain row; a row rotated by the last variable's possibility, in which lower ratings have more weight;
+// and a row whose odd possibilities activate a variable.
 enum Kind : u32 { STRAIGHT, TURNED, WAKING };
 
 template <Kind KIND> struct Table : Singles<Table<KIND>, u32, u32> {
     typedef Rows Problem;
-    // a sector of memory a time
+    // one sector of memory at a time
     static constexpr u32 SPREAD = 8;
 
     State state;

@@ -1,33 +1,33 @@
 // Memetic algorithm with simulated annealing: variation of a generation's population, and replacement. The CPU backend
-// does the same, bit for bit.
+// computes the same states, bit for bit.
 #include "constants.cuh"
 #include "crossover.cuh"
 #include "sweep_path.cuh"
 #include "tree_move.cuh"
 
-// The host's `Generation`.
+// The parameters of a generation; the host's type is `Generation`.
 struct Generation {
     u64 draw;
-    u32 subpopulation, sweeps;       // subpopulation; in 0 the offspring begin at random values
+    u32 subpopulation, sweeps;       // states per subpopulation; 0 in the first generation
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
 
-// What is known of a state; its plan is that of an offspring.
+// Energy, hash and number of violations of a state; for an offspring also the plan that made it.
 struct Standing {
     i64 total;
     u64 hash;
     u32 violations, plan;
 };
 
-// What the host reads: a summary of states.
+// A summary of states, which the host reads.
 struct Summary {
-    i64 best, allowed;      // least energy, and least of a feasible state
+    i64 best, allowed;      // least energy of all states, and of the feasible ones
     u32 best_slot, allowed_slot;
-    u32 elite_slot;         // of the least energy, ties by hash
-    u32 at_best;            // how many have the least energy
+    u32 elite_slot;         // slot of the state with least energy, ties broken by hash
+    u32 at_best;            // number of states with the least energy
 };
 
-// The gain and the work of each operator.
+// Gains and numbers of trials of each arm of each operator.
 struct Tally {
     u64 cold[8][2], region[4][2], tree[2][2], before[2][2];
 };
@@ -38,20 +38,20 @@ struct Counters {
     Summary offspring, elites;
 };
 
-// A population and its offspring. Values are stored by slots of `Core::pad`.
+// A population and its offspring. Each state has `Core::pad` values.
 struct Population {
     u32 states;
-    u32 large;              // partition crossover of offspring and parents
+    u32 large;              // whether offspring and parents are combined by partition crossover
     u64 domains;            // sum of the domain sizes
     void *elites, *offspring, *others;
     Standing *standings, *next_standings, *child_standings; // of the elites, after replacement, of the offspring
-    u64 *known;             // hashes of the population and its offspring, by open addressing; 0 is none
-    u32 *known_by;          // the first to have each: 0 the population, then the offspring
+    u64 *known;             // hash table with open addressing of the population's and offspring's hashes; 0 is empty
+    u32 *known_by;          // the first owner of each hash: 0 is the population, k + 1 offspring k
     u64 known_mask;
     Counters *counters;
     const uint2 *steps;
-    int4 *scratch;          // of tree moves
-    u64 scratch_quads;      // of a state
+    int4 *scratch;          // for tree moves
+    u64 scratch_quads;      // per state
     u32 *labels;
     i64 *deltas;
     const u32 *stop;
@@ -76,7 +76,7 @@ __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
                 choose(key, BEFORE, g.before)};
 }
 
-// A state to each lane group.
+// Sweeps all variables; each lane group has its own state.
 template <class T, class V>
 __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, const Values<V> &x, u64 order,
                                            const uint2 &boltzmann, u64 draw) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, con
             const u32 next = path.variable(core);
             const uint4 next_info = path.info(core);
             moves += visit(core, lanes, x, variable, info, Ahead<T>(core, lanes, info), boltzmann, mix(draw, variable));
-            // lanes that have diverged would stay so
+            // lanes that have diverged would not reconverge by themselves
             __syncwarp();
             variable = next;
             info = next_info;
@@ -126,13 +126,13 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, con
     return moves;
 }
 
-// A lane group's place in a block of STATES states: neighbouring lane groups visit the same variable of different
-// states, so they read the same tables. Where STATES is 0 each lane group has its own state.
+// The position of a lane group in a block of STATES states. Neighbouring lane groups visit the same variable of
+// different states, so they read the same tables. If STATES is 0, each lane group has its own state.
 template <int STATES, class T> struct Place {
     static constexpr u32 SHARED = STATES > 0 ? STATES : 1;
     const u32 number = threadIdx.x / T::LANES, all = blockDim.x / T::LANES;
     const u32 state = STATES > 0 ? number % SHARED : number, states = STATES > 0 ? SHARED : all;
-    // among the lane groups of its state
+    // position among the lane groups of the same state
     const u32 index = STATES > 0 ? number / SHARED : 0, count = STATES > 0 ? all / SHARED : 1;
 };
 
@@ -149,7 +149,7 @@ __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &lanes
     for (u32 k = 0; k < core.classes;) {
         const Visit now = next;
         path.place += step;
-        // the same for all threads
+        // uniform for all threads
         const bool last = path.place >= path.end;
         if (last) path.next_class(core);
         next = Visit(core, lanes, path.place + own, path.end);
@@ -187,7 +187,7 @@ __device__ __forceinline__ u32 tree_move(const Core &core, const T &lanes, const
     return moves;
 }
 
-// Sums over a lane group, or over the lane groups of a state where a block's share states. Every lane gets the sum.
+// Returns the sum over a lane group or, if STATES is not 0, over all lane groups of a state. Every lane gets the sum.
 template <int STATES, class T>
 __device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place, u64 x) {
     if (STATES == 0) return lanes.sum(x);
@@ -195,7 +195,7 @@ __device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place
     __syncthreads();
     if (threadIdx.x < place.states) totals[threadIdx.x] = 0;
     __syncthreads();
-    // lanes of one state
+    // adds lanes of the same state
     for (int s = 1; s < 32; s <<= 1)
         if (s < T::LANES || s >= T::LANES * STATES) x += __shfl_xor_sync(~0u, x, s);
     if (lanes.lane == 0 && threadIdx.x % 32 < T::LANES * STATES) atomicAdd(totals + place.state, x);
@@ -203,8 +203,8 @@ __device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place
     return totals[place.state];
 }
 
-// Makes the offspring of slots first..last: one for each lane group or, where STATES is not 0, that many for a block,
-// whose rating caches lie behind their values where KEEPS.
+// Makes the offspring of slots first..last: one per lane group or, if STATES is not 0, STATES per block. If KEEPS, the
+// rating caches of a block lie behind its values.
 template <int NV, int NN, int Q, bool HALF, class V, int STATES, bool KEEPS>
 __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     make_offspring(Core core, const Generation g, Population population, u32 first, u32 last) {
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     const u32 resident = blockIdx.x * place.states + place.state;
     const int warp_lane = threadIdx.x % 32;
     const u32 own = LANES == 32 ? ~0u : (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES;
-    // without a block all lane groups of a warp do the same: they share the order of their sweeps
+    // without a block all lane groups of a warp are in step, because they share the order of their sweeps
     const T lanes{warp_lane % LANES, BLOCK ? own : ~0u};
     const Values<V> x = BLOCK        ? Values<V>{(V *)shared + place.state, STATES}
                         : LANES == 1 ? Values<V>{(V *)shared + threadIdx.x, (int)blockDim.x}
@@ -226,11 +226,11 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         if (BLOCK) __syncthreads();
         else __syncwarp();
     };
-    // states that run together are of one group, also where the slots begin inside one
+    // states that run together belong to one group, even if the slots begin inside a group
     constexpr u32 TOGETHER = BLOCK ? STATES : GROUP;
     const u32 wanted = first / TOGETHER * TOGETHER + resident;
     const bool active = wanted >= first && wanted < last;
-    // lane groups of other slots run too, so that warps stay whole
+    // lane groups of other slots run too, so that warps stay complete
     const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
     const u64 key = mix(g.draw, slot), group_key = mix(g.draw, OF_GROUP + slot / GROUP);
@@ -354,8 +354,8 @@ __global__ void remember(Population population) {
     atomicMin(population.known_by + at, child ? k - population.states + 1 : 0);
 }
 
-// Replacement: an offspring replaces its parent where it is not worse and unlike all states before and the offspring of
-// lower slots. A warp for each slot; what is known of the next population goes to `next_standings`.
+// Replacement: an offspring replaces its parent if it is not worse and differs from all previous states and from the
+// offspring of lower slots. Each slot has a warp; the standings of the next population go to `next_standings`.
 template <class V>
 __global__ void replace(Core core, const Generation g, Population population) {
     const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
@@ -378,7 +378,7 @@ __global__ void replace(Core core, const Generation g, Population population) {
     const u32 plan = after.plan;
     const bool better = accepted && after.total < before.total;
     const u64 won = better ? population.large ? (u64)(before.total - after.total) : 1 : 0;
-    // cold 0..8, region 8..12, tree 12..14, before 14..16: gains, then works
+    // indices of arms: cold 0..8, region 8..12, tree 12..14, before 14..16; each has a gain and a number of trials
     const u32 arms[4] = {plan & 15, 8 + (plan >> 4 & 15), 12 + (plan >> 8 & 1), 14 + (plan >> 9 & 1)};
     if (lane < 4) {
         u32 arm = arms[0];
@@ -390,7 +390,7 @@ __global__ void replace(Core core, const Generation g, Population population) {
     }
 }
 
-// Summarizes states first..last. One block.
+// Summarizes states first..last in one block.
 __global__ void summarize(const Standing *standings, u32 first, u32 last, Summary *out) {
     __shared__ i64 best, allowed;
     __shared__ u64 hash;

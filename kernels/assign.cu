@@ -1,8 +1,8 @@
 // Decoding: an assignment from messages. A warp follows the reverse elimination order and gives each variable the value
-// that adds least to the cost so far plus the messages' cost to go.
+// that least increases the cost so far plus the messages' bounds on the remaining cost.
 //
-// The cost increases of a variable's values lie in shared memory. Lanes look up 32 tables at a time and add their
-// entries value by value. Integer sums saturate alike in any order, so picks equal the CPU's bit for bit.
+// The cost increases of a variable's values are in shared memory. Lanes look up 32 tables at a time and add their
+// entries value by value. Saturated integer sums do not depend on the order, so the values equal the CPU's bit for bit.
 
 #include "constants.cuh"
 
@@ -12,14 +12,14 @@ typedef long long i64;
 
 constexpr u32 ALL = ~0u;
 
-// A table that is read where a position is assigned.
+// A table that is read when a position is assigned.
 struct Term {
     u64 address;
-    // From one value of the position to the next; 0 where it does not read it.
+    // Distance in entries between values of the position; 0 if the table does not depend on it.
     u64 own;
-    // Its other positions: places and strides.
+    // The table's other positions and their strides, in `digits`.
     u32 first, digits;
-    // A function with entries of 64 bits, a message that arrived, or one that the position's own bucket sent.
+    // FUNCTION (with entries of 64 bits), a message that arrived, or SENT: the message of the position's own bucket.
     u32 kind;
     u32 unused;
 };
@@ -30,7 +30,7 @@ struct Digit {
     u32 unused;
 };
 
-// A position: its unary costs and its terms.
+// A position of the elimination order: its unary costs and its terms.
 struct Place {
     u32 domain;
     u32 unary;
@@ -43,7 +43,7 @@ struct Guide {
     const Digit *digits;
     const i64 *unary;
     u32 positions;
-    // Entries of the longest row.
+    // Length of the longest row of cost increases, in entries.
     u32 row;
 };
 
@@ -51,7 +51,7 @@ __device__ __forceinline__ i64 add(i64 a, i64 b) {
     return a >= FORBIDDEN || b >= FORBIDDEN ? FORBIDDEN : min(a + b, FORBIDDEN);
 }
 
-// Fills `row` with what each value of a position adds to f.
+// Fills `row` with the cost increase of each value of a position.
 template <class E>
 __device__ __forceinline__ void rises(const Guide &guide, const Place &place, const u32 *values, i64 *row) {
     const u32 lane = threadIdx.x % 32;
@@ -86,7 +86,7 @@ __device__ __forceinline__ void rises(const Guide &guide, const Place &place, co
     __syncwarp();
 }
 
-// The first of the least increases.
+// Returns the first of the values with the least increase.
 __device__ __forceinline__ u32 least_of(const i64 *row, u32 domain) {
     const u32 lane = threadIdx.x % 32;
     i64 least = FORBIDDEN + 1;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(32, 1) grow(const __grid_constant__ Guide guid
         rises<E>(guide, place, values, row);
         const u32 value = least_of(row, place.domain);
         if (threadIdx.x == 0) values[position] = value;
-        // all lanes read it at the next positions
+        // all lanes read the value at the next positions
         __syncwarp();
     }
 }

@@ -1,44 +1,46 @@
-// Belief trees, level by level: the children of a batch of beliefs, equal ones of which are one node of the next level.
+// Belief trees, level by level: the children of a batch of beliefs. Equal children are merged into one node of the next
+// level.
 //
-// A child is what an action and an observation make of a belief: a sum of products of sparse columns for each state,
-// divided by the observation's probability. Children are told apart by hashes of their rounded entries; the first of
-// equal ones, by number, is the node. All children are compared with their nodes, so that no hash is trusted.
+// A child is the belief after an action and an observation: a sum of products of sparse columns for each state, divided
+// by the observation's probability. Children are distinguished by hashes of their rounded entries; the first of equal
+// ones, by number, becomes the node. All children are compared with their nodes, so that no hash is trusted.
 
 #include "constants.cuh"
 #include "rng.cuh"
 
-// A batch. Beliefs are rows.
+// A batch of beliefs. Beliefs are rows.
 struct Growth {
-    // The beliefs of the batch, and of the next level as far as there are nodes.
+    // The beliefs of the batch, and those of the nodes of the next level.
     const double *beliefs;
     double *next;
-    // By action, observation and state: where its column begins; by entry of a column, the state before and the weight.
+    // Start of the column of each action, observation and state; for each entry of a column, the previous state and the
+    // weight.
     const u32 *begin;
     const u32 *from;
     const double *weight;
-    // By child: its belief, probability, hash, slot, and node.
+    // For each child: its belief, probability, hash, slot, and node.
     double *children;
     double *p;
     u64 *hash;
     u32 *slot;
     u32 *to;
-    // A hash table of slots: the hash, 0 where it is free, the first child of the batch and the node.
+    // A hash table: for each slot the hash (0 if empty), the first child of the batch and the node.
     u64 *keys;
     u32 *first;
     u32 *node;
-    // By block: its new nodes, and the number of the first of them; by new node, its child.
+    // For each block, its number of new nodes and the number of the first of them; for each new node, its child.
     u32 *count;
     const u32 *base;
     u32 *fresh;
-    // Bits of the largest distance of a child from its node, and whether there was a child that is not equal to it.
+    // Bits of the largest distance of a child from its node; then 1 if a child differs from its node.
     u64 *worst;
-    // Nodes of the next level before this batch.
+    // Number of nodes of the next level before this batch.
     u32 known;
-    // Children of the batch, and of a belief; slots, less one.
+    // Number of children of the batch, and of a belief; number of slots minus 1.
     u32 all, each, mask;
-    // States of this level and the next one.
+    // Number of states of this level and of the next one.
     u32 own, wide;
-    // Threads of a row, as a power of two.
+    // Binary logarithm of the number of threads of a row.
     u32 split;
     u32 unused;
 };
@@ -50,7 +52,7 @@ template <class E> __device__ __forceinline__ E add_up(E own, u32 split) {
     return own;
 }
 
-// The row of a thread and its place in it.
+// The row of a thread and the thread's position in it.
 struct Row {
     u32 row, lane, step;
 
@@ -60,10 +62,10 @@ struct Row {
     }
 };
 
-// Children, their probabilities and hashes.
+// Computes children, their probabilities and their hashes.
 __global__ void __launch_bounds__(THREADS) grow(Growth g) {
     const Row at(g.split);
-    // whole warps add up
+    // whole warps take part in the sums
     const bool active = at.row < g.all;
     const u32 wide = active ? g.wide : 0;
     const double *belief = g.beliefs + (u64)(at.row / g.each) * g.own;
@@ -90,12 +92,12 @@ __global__ void __launch_bounds__(THREADS) grow(Growth g) {
     }
 }
 
-// The slot of each child that can be; of children with a slot, the first.
+// Finds the slot of each child with positive probability, and the first child of each slot.
 __global__ void __launch_bounds__(THREADS) claim(Growth g) {
     const u32 child = blockIdx.x * THREADS + threadIdx.x;
     if (child >= g.all || !(g.p[child] > 0)) return;
     const u64 hash = g.hash[child];
-    // there are more slots than children and nodes
+    // terminates, because there are more slots than children and nodes
     for (u32 slot = (u32)hash & g.mask;; slot = (slot + 1) & g.mask) {
         const u64 found = atomicCAS((unsigned long long *)g.keys + slot, 0ull, hash);
         if (found == 0 || found == hash) {
@@ -112,13 +114,13 @@ __device__ __forceinline__ bool is_new(const Growth &g, u32 child) {
     return g.node[slot] == NONE && g.first[slot] == child;
 }
 
-// New nodes of each block.
+// Counts the new nodes of each block.
 __global__ void __launch_bounds__(THREADS) count(Growth g) {
     const u32 own = __syncthreads_count(is_new(g, blockIdx.x * THREADS + threadIdx.x));
     if (threadIdx.x == 0) g.count[blockIdx.x] = own;
 }
 
-// Their numbers, in the order of the children.
+// Numbers the new nodes, in the order of the children.
 __global__ void __launch_bounds__(THREADS) number(Growth g) {
     __shared__ u32 of_warps[THREADS / 32];
     const u32 child = blockIdx.x * THREADS + threadIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -133,7 +135,7 @@ __global__ void __launch_bounds__(THREADS) number(Growth g) {
     g.fresh[number - g.known] = child;
 }
 
-// Beliefs of new nodes; there are `all` of them.
+// Copies the beliefs of `all` new nodes to the next level.
 __global__ void __launch_bounds__(THREADS) put(Growth g) {
     const Row at(g.split);
     if (at.row >= g.all) return;
@@ -142,7 +144,7 @@ __global__ void __launch_bounds__(THREADS) put(Growth g) {
     for (u32 s = at.lane; s < g.wide; s += at.step) next[s] = child[s];
 }
 
-// The node of each child, and how far it is from there.
+// Looks up the node of each child, and measures the distance between both.
 __global__ void __launch_bounds__(THREADS) meet(Growth g) {
     const Row at(g.split);
     const bool active = at.row < g.all && g.p[at.row] > 0;
@@ -162,7 +164,7 @@ __global__ void __launch_bounds__(THREADS) meet(Growth g) {
     }
 }
 
-// What each of some vectors expects of each of `rows` beliefs.
+// Computes the expected value of each vector under each of `rows` beliefs.
 __global__ void __launch_bounds__(THREADS) expect(const double *beliefs, const double *vectors, double *out, u32 rows,
                                                   u32 count, u32 wide, u32 split) {
     const Row at(split);

@@ -2,8 +2,9 @@
 // message, in any semiring. The joint table is never stored.
 //
 // A thread computes a tile of RX * RY * RZ outputs along up to three axes x, y, z of the message. For each value of the
-// eliminated variable it loads each input's part of the tile once: RX * RY entries of an input that does not read z. So
-// inputs are grouped by the axes they read, and what a group comes to serves all outputs that share it. For costs:
+// eliminated variable it loads each input's part of the tile once: RX * RY entries of an input that does not depend on
+// z. Inputs are grouped by the axes that they depend on, and all outputs of a tile share the sums of a group. For
+// costs:
 //
 //     message[x, y, z] = min over a of (xy[x, y] + xz[x, z] + yz[y, z] + xyz[x, y, z])
 //
@@ -11,17 +12,18 @@
 // block finds its positions by division once, a thread by multiplication once, and the loop over the eliminated
 // variable only adds.
 //
-// Entries are settled (src/algebra), for costs between 0 and the cap. Five are combined at most before the result
-// is settled; so the message is the CPU's, in whatever order inputs are combined.
+// Entries are settled (saturated or rescaled, see elimination/algebra); costs are between 0 and the cap. At most five
+// entries are combined before the result is settled, so the message equals the CPU's, in whatever order inputs are
+// combined.
 //
-// staged.cu computes large steps of few inputs, where shapes and the device allow it, propagate.cu the way back.
+// staged.cu computes large steps with few inputs, if shapes and the device allow it; propagate.cu the downward pass.
 
 #include "bucket.cuh"
 #include "settle.cuh"
 
 // ---- small messages ----
 
-// A thread, or a power of two of threads, for each output.
+// Computes messages with one thread, or a power of two of threads, for each output.
 template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program program, u32 first_block, S s) {
     using E = typename S::Entry;
     constexpr u32 VALUES = 4;
@@ -41,7 +43,7 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program 
             const u64 slab = inputs[k].slab;
 #pragma unroll
             for (u32 v = 0; v < VALUES; v++) {
-                // past the last value: the last one again
+                // beyond the last value, the last one is read again
                 const u32 value = min(a + (v << step.split), step.domain - 1);
                 sum[v] = s.join(sum[v], __ldg((const E *)(table + value * slab)));
             }
@@ -57,7 +59,7 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program 
 
 // ---- large messages ----
 
-// N neighbouring entries.
+// N adjacent entries.
 template <class E, int N> struct alignas(N * sizeof(E)) Pack {
     E of[N];
 
@@ -69,7 +71,7 @@ template <class E, int N> struct alignas(N * sizeof(E)) Pack {
     }
 };
 
-// Adjacent, in as few loads as possible.
+// Loads adjacent entries in as few loads as possible.
 template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char *from) {
     Pack<E, N> pack;
     if constexpr (N * sizeof(E) == 16) {
@@ -85,18 +87,18 @@ template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char 
     return pack;
 }
 
-// The inputs of a group that reads two axes of the tile, the first in A values and the second in B, N neighbours at a
-// time.
+// The inputs that depend on two axes of the tile, with A values of the first axis and B values of the second, N
+// adjacent entries at a time.
 template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct Group {
     using E = typename S::Entry;
     static constexpr int FEW = inputs_of(KINDS);
     using Row = Pack<E, N>[B];
 
-    // Of a few: the next slice, this thread's tile in it, and the strides of the two axes.
+    // If the inputs are few: the next slice of each, this thread's tile in it, and the strides of the two axes.
     const char *table[FEW + 1];
     u64 slab[FEW + 1];
     u32 at[FEW + 1], first[FEW + 1], second[FEW + 1];
-    // Of any number, the sums.
+    // If KINDS is MANY, the sums of any number of inputs.
     Pack<E, N> many[KINDS == MANY ? A : 1][B];
 
     static __device__ __forceinline__ u32 stride(const Input &input, int digit) {
@@ -115,7 +117,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Advances along an axis to the block's start, and to the thread in it.
+    // Advances along an axis to the block's start, and to the thread's start in it.
     __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start, u32 local) {
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
@@ -124,7 +126,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Adds entries along the second axis to a row of sums, or begins it.
+    // Adds entries along the second axis to a row of sums; if FIRST_OF_ALL, replaces the row.
     template <bool SIDE_BY_SIDE, bool FIRST_OF_ALL, bool SETTLED>
     static __device__ __forceinline__ void add(Row &row, const char *table, u32 at, u32 second, S s) {
         Row next;
@@ -143,7 +145,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
             }
     }
 
-    // Sums of any number of inputs, before their rows are read.
+    // Computes the sums of any number of inputs, before their rows are read.
     __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to,
                                             u32 a, S s) {
         if constexpr (KINDS == MANY) {
@@ -166,13 +168,13 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // The sums for value `i` of the first axis.
+    // Reads the sums for value `i` of the first axis.
     __device__ __forceinline__ void read(Row &row, int i, S s) const {
         if constexpr (FEW == 0) {
 #pragma unroll
             for (int j = 0; j < B; j++) row[j] = KINDS == MANY ? many[i][j] : Pack<E, N>::all(s.one());
         }
-        // five entries meet at most: nothing is settled on the way
+        // at most five entries are combined, so no intermediate result is settled
         if constexpr (FEW > 0) add<(KINDS & 3) == RUN, true, false>(row, table[0], at[0] + i * first[0], second[0], s);
         if constexpr (FEW > 1)
             add<(KINDS >> 2 & 3) == RUN, false, false>(row, table[1], at[1] + i * first[1], second[1], s);
@@ -191,7 +193,7 @@ template <class S, int RX, int RY, int RZ, int N, int XY, int XZ, int YZ, int XY
 __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const __grid_constant__ Box box, S s) {
     using E = typename S::Entry;
     constexpr bool ANY = XY == MANY || XZ == MANY || YZ == MANY || XYZ == MANY;
-    // By input: address of the block's first entry, and this thread's distance from there.
+    // For each input: the address of the block's first entry, and this thread's distance from it.
     __shared__ u64 bases[ANY ? INPUTS : 1];
     __shared__ u32 offsets[ANY ? INPUTS * TILE_THREADS : 1];
     const u32 t = threadIdx.x;
@@ -261,7 +263,8 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                             own = s.fold_joined(first, yz[y][z].of[n], own);
                         }
             } else {
-                // inputs that read all of the tile: a row of outputs at a time, so that few loads wait in registers
+                // inputs that depend on all three axes: one row of outputs at a time, so that few loads wait in
+                // registers
                 Pack<E, N> row[RY][RZ];
 #pragma unroll
                 for (int y = 0; y < RY; y++)
@@ -284,7 +287,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                                 input.run ? load<E, N>(from) : Pack<E, N>::all(__ldg((const E *)from));
 #pragma unroll
                             for (int n = 0; n < N; n++)
-                                // four entries at most before it is settled
+                                // at most four entries before it is settled
                                 row[y][z].of[n] = s.join(row[y][z].of[n], next.of[n]);
                         }
                 }
@@ -310,7 +313,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                 *(Pack<E, N> *)(out + (x * box.x + y * box.y + z * box.z)) = least[x][y][z];
 }
 
-// Entries of tables anywhere in memory, one a thread.
+// Gathers entries of tables anywhere in memory, one entry per thread.
 template <class E> __global__ void gather(const u64 *addresses, E *entries, u32 count) {
     const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
     if (t < count) entries[t] = *(const E *)addresses[t];

@@ -6,7 +6,7 @@
 
 typedef long long i64;
 
-// Offsets into `rows` are in its units, those into `unary_rows` in quads.
+// Offsets into `rows` are in units of rows, those into `unary_rows` in quads of entries.
 struct Core {
     int variables;
     int functions;
@@ -14,47 +14,47 @@ struct Core {
     int shapes;
     int strides_count;
     int classes;
-    int quads;          // of the widest row
+    int quads;          // padded length of the longest row, in quads of entries
     int pad;            // values of a state in memory, a multiple of 16
-    i64 price;          // of a forbidden entry
-    const uint4 *rows;        // units of four entries or, where all fit, of eight halves or bytes; first one of zeros
+    i64 price;          // energy of a forbidden tuple
+    const uint4 *rows;        // units of four entries or, if all fit, of eight halves or bytes; the first row is zeros
     const int4 *unary_rows;
-    // a variable: first incidence, incidences (| of two variables << 16, those first), unary row,
-    // domain | row's quads << 16 | more << 31
+    // per variable: first incidence; incidences | binary ones, which come first, << 16; unary row; domain | quads of a
+    // row << 16 | whether incidences have further pairs << 31
     const uint4 *info;
-    // base row, first | second << 16 (where variables do not fit 16 bits: first alone), strides of both
+    // per incidence: base row; first | second << 16 (first alone if variables do not fit 16 bits); strides of both
     const uint4 *incidences;
-    const uint2 *wide;        // first, second; used where variables do not fit 16 bits
-    const uint2 *more;        // an incidence's further pairs: first pair, pairs
+    const uint2 *wide;        // first, second; used if variables do not fit 16 bits
+    const uint2 *more;        // further pairs of an incidence: first pair, number of pairs
     const uint2 *further;     // variable, stride
-    const uint4 *entries;     // a function's: first cost (64 bits), first pair, pairs
+    const uint4 *entries;     // per function: first cost (64 bits), first pair, number of pairs
     const uint2 *pairs;       // variable, stride
-    const i64 *costs;         // of the functions, and after them the unary ones
-    const u64 *unary;         // where a variable's unary costs begin in `costs`
+    const i64 *costs;         // of the functions, followed by the unary ones
+    const u64 *unary;         // start of a variable's unary costs in `costs`
     const u32 *strides;
     const u32 *regions;       // `shapes` orders of all variables
     const u32 *class_begin;   // `classes` + 1
     const u32 *class_members;
-    const uint4 *class_info;  // what `info` says of them
+    const uint4 *class_info;  // `info` of the members
     const u32 *neighbour_begin;
     const u32 *neighbours;
-    const u32 *forest_levels; // a forest's first level, `forests` + 1
-    const u32 *levels;        // a level's first node, roots first
+    const u32 *forest_levels; // first level of each forest, `forests` + 1
+    const u32 *levels;        // first node of each level, roots first
     const u32 *nodes;         // see tree_move.cuh
     const u32 *children;      // of nodes
     const u64 *forest_ratings;
     const u8 *members;        // `forests` times `variables`
     // for rating caches (rating_cache.cuh)
-    const uint4 *row_places;       // a variable: itself | domain << 16, its row | units << 16, first effect, effects
-    const uint4 *class_row_places; // those of the members of classes
-    const uint4 *effects;     // which rows change with a variable
-    // in place of `incidences` and `costs` if all functions have two variables and rows are exact: base row, the other
-    // variable, whose values have rows one after the other
+    const uint4 *row_places;       // per variable: itself | domain << 16, row | units << 16, first effect, effects
+    const uint4 *class_row_places; // `row_places` of the members of classes
+    const uint4 *effects;     // the rows that change with a variable
+    // used in place of `incidences` and `costs` if all functions are binary and rows are exact: base row, and the other
+    // variable, whose values have consecutive rows
     const uint2 *links;
 };
 
-// The values of one state: `stride` 1 where a lane group of lanes has it, the number of states where a lane has one
-// alone.
+// The values of one state. `stride` is 1 if a group of several lanes shares the state, and the number of states if each
+// lane has its own.
 template <class V> struct Values {
     V *at;
     int stride;
@@ -63,13 +63,13 @@ template <class V> struct Values {
     __device__ __forceinline__ void set(u32 variable, u32 value) const { at[variable * stride] = (V)value; }
 };
 
-// Incidences of a variable, and how many of them, the first ones, have one other variable.
+// The number of a variable's incidences, and of those with a binary function, which come first.
 __device__ __forceinline__ u32 incidences_of(const uint4 &info) { return info.y & 0xffff; }
 __device__ __forceinline__ u32 binaries_of(const uint4 &info) { return info.y >> 16; }
 __device__ __forceinline__ int quads_of(const uint4 &info) { return info.w >> 16 & 0x7fff; }
 __device__ __forceinline__ u32 domain_of(const uint4 &info) { return info.w & 0xffff; }
 
-// Where the row of an incidence, `it`, begins under `x`; a row of zeros where `member` names its first variable.
+// Returns the row of incidence `it` under `x`, or the row of zeros if the first variable is in `member`.
 template <class V>
 __device__ __forceinline__ int row_of(const Core &core, u32 incidence, const uint4 &it, bool more, const Values<V> &x,
                                       const u8 *member) {
@@ -87,12 +87,12 @@ __device__ __forceinline__ int row_of(const Core &core, u32 incidence, const uin
             row += x[pair.x] * pair.y;
         }
     }
-    // two members of a forest share no function but a tree's edge
+    // two members of a forest share no function but the edge of a tree
     if (member && member[first]) row = 0;
     return row;
 }
 
-// A function's cost, `value` giving the values of its variables.
+// Returns the cost of a function; `value` returns the values of its variables.
 template <class F> __device__ __forceinline__ i64 cost_of(const Core &core, const uint4 &entry, F value) {
     u64 at = entry.x | (u64)entry.y << 32;
     for (u32 k = 0; k < entry.w; k++) {
@@ -103,12 +103,12 @@ template <class F> __device__ __forceinline__ i64 cost_of(const Core &core, cons
 }
 
 #ifdef LINKS
-// The unary cost of a value.
+// Returns the unary cost of a value.
 __device__ __forceinline__ i64 unary_of(const Core &core, const uint4 &info, u32 value) {
     return __ldg((const int *)(core.unary_rows + info.z) + value);
 }
 
-// What the function of a link costs under the other variable's value and an own one.
+// Returns the cost of a link's function for a value of the other variable and a value of this one.
 __device__ __forceinline__ i64 linked(const Core &core, const uint4 &info, const uint2 &it, u32 other, u32 own) {
 #if defined(BYTE_ROWS)
     return __ldg((const u8 *)core.rows + 8ull * (it.x + other * (quads_of(info) / 2)) + own);
@@ -120,5 +120,5 @@ __device__ __forceinline__ i64 linked(const Core &core, const uint4 &info, const
 }
 #endif
 
-// The part of a cost in an energy.
+// Returns the contribution of a cost to the energy.
 __device__ __forceinline__ i64 priced(const Core &core, i64 cost) { return cost >= FORBIDDEN ? core.price : cost; }

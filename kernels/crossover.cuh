@@ -1,5 +1,5 @@
-// Partition crossover of two assignments (GPX) by a block or a whole device: where they differ, the constraint graph
-// has several components. Of each component the cheaper version is taken.
+// Partition crossover of two assignments (GPX) by a block or a whole device: the constraint graph on the variables with
+// different values has several components. The version of each component with lower cost is taken.
 #pragma once
 #include "core.cuh"
 
@@ -9,7 +9,7 @@ struct Crossover {
     i64 *delta;
 };
 
-// The root of a variable's labels, the least index known of its component; halves the path.
+// Returns the root of a variable's labels, the least known index of its component; halves the path.
 __device__ __forceinline__ u32 root_of(volatile u32 *label, u32 v) {
     u32 at = label[v];
     for (u32 up = label[at]; up != at; up = label[at]) {
@@ -20,9 +20,9 @@ __device__ __forceinline__ u32 root_of(volatile u32 *label, u32 v) {
     return at;
 }
 
-// Unites the components of two variables. Labels always lead to smaller ones, and a former root never is one again:
-// where a root has just got another label, that one is tried (Jaiganesh and Burtscher, "A High-Performance Connected
-// Components Implementation for GPUs", HPDC 2018).
+// Unites the components of two variables. Labels always lead to smaller ones, and a former root never becomes a root
+// again: if a root has just got another label, that one is tried (Jaiganesh and Burtscher, "A High-Performance
+// Connected Components Implementation for GPUs", HPDC 2018).
 __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     u32 a = root_of(label, v), b = root_of(label, u);
     while (a != b) {
@@ -33,13 +33,13 @@ __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     }
 }
 
-// What the threads of a block wait for.
+// The barrier of the threads of a block.
 struct Block {
     __device__ __forceinline__ void operator()() const { __syncthreads(); }
 };
 
-// Makes `ours` the best combination of both; a bit of `draw` breaks ties. All threads that `sync` waits for must call
-// it: those of a state have the lanes 0 to `lanes` - 1. Lanes of ~0 leave their state unchanged.
+// Makes `ours` the best combination of both assignments; a bit of `draw` breaks ties. All threads that `sync` waits for
+// must call it: those of a state have the lanes 0 to `lanes` - 1. Threads with lane ~0 leave their state unchanged.
 template <class X, class V, class S>
 __device__ void take_better(const Core &core, const Values<X> &ours, const V *theirs, const Crossover &crossover,
                             u64 draw, u32 lane, u32 lanes, const S &sync) {
@@ -65,7 +65,7 @@ __device__ void take_better(const Core &core, const Values<X> &ours, const V *th
 #endif
     }
     sync();
-    // no shortcuts here: one would overwrite what another thread has found
+    // no path shortening here, because it would overwrite the result of another thread
     for (u32 v = lane; v < n; v += lanes) {
         u32 at = label[v];
         if (at == SAME) continue;
@@ -82,7 +82,7 @@ __device__ void take_better(const Core &core, const Values<X> &ours, const V *th
         i64 change = unary_of(core, info, there) - unary_of(core, info, here);
         for (u32 k = 0; k < incidences_of(info); k++) {
             const uint2 it = __ldg(core.links + info.x + k);
-            // of two variables that differ, the one of the larger number counts the function
+            // if both variables differ, the one with the larger number counts the function
             if (it.y > v && label[it.y] != SAME) continue;
             change += linked(core, info, it, theirs[it.y], there) - linked(core, info, it, ours[it.y], here);
         }

@@ -1,5 +1,5 @@
-// Arithmetic of expressions, equal to heuristics/src/language/arithmetic.rs bit for bit. No fused multiply-add: all
-// texts are compiled with --fmad=false.
+// Arithmetic of expressions, equal to heuristics/src/language/arithmetic.rs bit for bit. There is no fused
+// multiply-add, because all sources are compiled with --fmad=false.
 #pragma once
 #include "rng.cuh"
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ double infinity() { return from_bits(0x7FF00000000000
 
 __device__ __forceinline__ double least(double a, double b) { return a < b || is_nan(a) ? a : b; }
 __device__ __forceinline__ double largest(double a, double b) { return a > b || is_nan(a) ? a : b; }
-// The larger one above 0; NaN is skipped.
+// Returns the larger number; skips `b` if it is NaN.
 __device__ __forceinline__ double larger(double a, double b) { return b > a ? b : a; }
 
 // ln 2 in two parts.
@@ -75,7 +75,7 @@ __device__ __forceinline__ double log(double x) {
     return x < 0.0 || is_nan(x) ? from_bits(0x7FF8000000000000ull) : result;
 }
 
-// A weight as an integer.
+// Returns a weight as an integer, relative to the largest weight `top`.
 __device__ __forceinline__ u32 scale(double weight, double top) {
     double share = top == infinity() ? truth(weight == top) : weight / top;
     share = share < 1.0 ? share : 1.0;

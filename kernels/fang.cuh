@@ -1,13 +1,13 @@
 // FANG on a device: one pass over the active variables of many states, generic over heuristics (Koester, Gross,
-// Krueger, sections 3.1 to 3.8). Picks equal those of crates/fang/src/engine.rs bit for bit.
+// Krueger, sections 3.1 to 3.8). The selected values equal those of crates/fang/src/engine.rs bit for bit.
 //
-// A group of threads (a tile of a warp, a warp or a block) holds a state. Global memory holds nothing of a possibility:
-// a thread rates a stretch of them, keeps the ratings in registers or computes them twice, and adds up its weights. The
-// threads' sums are scanned once. The warp of the thread whose interval holds the drawn value rates that stretch again,
-// a pack for each lane. Stretches ascend with the threads, so intervals are in the order of the possibilities, as on
-// the CPU.
+// A group of threads (a tile of a warp, a warp or a block) holds a state. Global memory holds nothing per possibility:
+// a thread rates a contiguous stretch of possibilities, keeps the ratings in registers or computes them twice, and sums
+// their weights. The threads' sums are scanned once. The warp of the thread whose interval contains the drawn value
+// rates that thread's stretch again, a pack for each lane. Stretches ascend with the threads, so intervals are in the
+// order of the possibilities, as on the CPU.
 //
-// A heuristic is a struct of the device functions below over one variable of one state. The first group is the trait
+// A heuristic is a struct of the device functions below for one variable of one state. The first group is the trait
 // `LocalHeuristic`; `Singles` provides the second for heuristics that rate one possibility at a time.
 //
 //   typedef Problem                            what it reads beside the state
@@ -35,11 +35,11 @@
 #pragma once
 #include "rng.cuh"
 
-// A state under assignment.
+// A state whose variables are being assigned.
 struct State {
-    // What the domain keeps of a state.
+    // The domain's data of the state.
     u32 *words;
-    // Its active variables, one bit each.
+    // The set of active variables, one bit for each.
     u64 *active;
 
     __device__ __forceinline__ void activate(u32 variable) const { active[variable / 64] |= 1ull << (variable % 64); }
@@ -53,25 +53,25 @@ struct State {
 
 // Arguments of a pass; the host's type is `fang::cuda::launch::Pass`.
 struct Pass {
-    // States that are cloned, and their clones: `words` words and the active set of each, one after the other.
+    // Parents and their clones: `words` words and the active set of each, contiguously.
     const u32 *source;
     u32 *target;
     const u64 *source_active;
     u64 *target_active;
-    // The streams of the clones before the pass, where the pass leaves them, and those of the next generation's clones.
+    // Random streams of the clones before the pass, after it, and those of the next generation's clones.
     const u64 *streams;
     u64 *streams_after, *streams_next;
-    // What each bit of a stream becomes from one generation to the next, four words a bit (`fang::cuda::jumps`).
+    // The image of each bit of a stream from one generation to the next, four words per bit (`fang::cuda::jumps`).
     const u64 *jumps;
-    // The type of each variable, null where there is one only.
+    // The type of each variable, null if there is only one.
     const u8 *types;
-    // The variables to take, null for all.
+    // The variables to assign, null for all.
     const u32 *list;
     u32 listed, permuted;
     u32 clones, successors, words, variables;
 };
 
-// A heuristic in a pass and the packs that a thread keeps in registers; 0 rates twice.
+// A heuristic of a pass, and the number of packs that a thread keeps in registers; 0 rates twice.
 template <class Heuristic, u32 PACKS> struct Slot {
     typedef Heuristic H;
     static constexpr u32 KEEP = PACKS;
@@ -87,7 +87,7 @@ template <class T> __device__ __forceinline__ T shuffle_xor(u32 mask, T value, u
     return value;
 }
 
-// The rest of a heuristic that rates one possibility at a time.
+// Completes a heuristic that rates one possibility at a time.
 template <class H, class R, class A> struct Singles {
     typedef R Rating;
     typedef R Pack;
@@ -121,7 +121,7 @@ template <class H, class R, class A> struct Singles {
     }
 };
 
-// Scales 64 random bits to a sum of 32; the same number as `below` of the wider one.
+// Scales 64 random bits to a sum of 32 bits; equals `below` for a sum of 64 bits.
 __device__ __forceinline__ u32 scale(u64 bits, u32 n) {
     return (u32)(((bits >> 32) * n + __umulhi((u32)bits, n)) >> 32);
 }
@@ -131,7 +131,7 @@ __device__ __forceinline__ u64 scale(u64 bits, u64 n) { return below(bits, n); }
 template <u32 THREADS> struct Group {
     static constexpr u32 LANES = THREADS < 32 ? THREADS : 32, WARPS = THREADS / LANES;
     static_assert(THREADS <= 32 ? (THREADS & (THREADS - 1)) == 0 : THREADS % 32 == 0 && THREADS <= 1024, "group size");
-    // A thread's place in its group and in its warp's share of it; the lanes of that share.
+    // A thread's index in its group; its lane in its warp's share of the group; the mask of that share.
     u32 rank, lane, mask;
 
     __device__ __forceinline__ Group() {
@@ -151,7 +151,7 @@ template <u32 THREADS> struct Group {
         return __shfl_sync(mask, value, other, LANES);
     }
 
-    // Sums up to each lane, its own included.
+    // Returns the prefix sum of each lane, its own value included.
     template <class Sum> __device__ __forceinline__ Sum scan(Sum sum) const {
 #pragma unroll
         for (u32 distance = 1; distance < LANES; distance *= 2) {
@@ -161,7 +161,7 @@ template <u32 THREADS> struct Group {
         return sum;
     }
 
-    // The aggregate of all threads.
+    // Returns the aggregate of all threads.
     template <class H> __device__ __forceinline__ typename H::Aggregate
     gather(const H &h, typename H::Aggregate aggregate) const {
         typedef typename H::Aggregate Aggregate;
@@ -181,7 +181,7 @@ template <u32 THREADS> struct Group {
         return aggregate;
     }
 
-    // The sum of the warps before this one, and of all. Few warps are faster read one by one than scanned.
+    // Returns the sum of the previous warps, and of all. Few warps are read one by one, which is faster than a scan.
     template <class Sum> __device__ __forceinline__ void across(Sum warp, Sum &before, Sum &total) const {
         before = 0;
         total = warp;
@@ -199,8 +199,8 @@ template <u32 THREADS> struct Group {
     }
 };
 
-// The packs of each thread: `SPREAD` threads share a stretch and take its packs in turn. Stretches, and the packs of
-// threads, differ by one at most.
+// The distribution of packs: `SPREAD` threads share a stretch and take its packs alternately. The lengths of stretches,
+// and the numbers of packs of threads, differ by at most one.
 template <u32 THREADS, u32 PARTS, u32 SPREAD> struct Deal {
     static constexpr u32 IN_PART = THREADS / PARTS, SHARERS = SPREAD < IN_PART ? SPREAD : IN_PART;
     static constexpr u32 STRETCHES = IN_PART / SHARERS;
@@ -208,18 +208,19 @@ template <u32 THREADS, u32 PARTS, u32 SPREAD> struct Deal {
     u32 packs;
 
     __device__ __forceinline__ explicit Deal(u32 all) : packs(all / PARTS) {}
-    // The most packs of a thread; no thread has two fewer.
+    // Returns the largest number of packs of a thread; no thread has two fewer.
     __device__ __forceinline__ u32 most() const { return (packs + IN_PART - 1) / IN_PART; }
     __device__ __forceinline__ u32 place(u32 rank, u32 stretch) const {
         const u32 longer = packs % STRETCHES;
         return rank / IN_PART * packs + stretch * (packs / STRETCHES) + (stretch < longer ? stretch : longer);
     }
-    // The stretch of a thread.
+    // The bounds of a thread's stretch.
     __device__ __forceinline__ u32 begin(u32 rank) const { return place(rank, rank % IN_PART / SHARERS); }
     __device__ __forceinline__ u32 end(u32 rank) const { return place(rank, rank % IN_PART / SHARERS + 1); }
 };
 
-// Assigns the possibility of a pack whose interval holds `rest`, counted from the pack's start; by one thread.
+// Assigns the possibility of a pack whose interval contains `rest`, counted from the pack's start. Called by one
+// thread.
 template <class Sum, class H>
 __device__ __forceinline__ void take(const H &heuristic, State state, u32 variable, u32 pack, typename H::Pack ratings,
                                      typename H::Aggregate aggregate, Sum rest) {
@@ -236,11 +237,11 @@ __device__ __forceinline__ void take(const H &heuristic, State state, u32 variab
     state.deactivate(variable);
 }
 
-// Most packs of a thread for which the owner of the drawn value searches them itself. More are rated faster by all
-// lanes again.
+// Largest number of packs of a thread that the owner of the drawn value searches by itself. If there are more, it is
+// faster to let all lanes rate them again.
 constexpr u32 WALKED = 12;
 
-// FANG's steps 2 to 10 for one variable by 64 random bits.
+// Performs FANG's steps 2 to 10 for one variable with 64 random bits.
 template <class Sum, class H, u32 KEEP, u32 THREADS>
 __device__ __forceinline__ void assign(
     const Group<THREADS> &group, const H &heuristic, State state, u32 variable, u64 bits) {
@@ -251,7 +252,7 @@ __device__ __forceinline__ void assign(
     const u32 first = deal.begin(group.rank) + group.rank % SHARERS, end = deal.end(group.rank);
     const u32 count = first < end ? (end - first + SHARERS - 1) / SHARERS : 0;
 
-    // rate and aggregate: packs are kept where they are as many as were expected
+    // rate and aggregate: packs are kept if their number is the expected one
     typename H::Pack kept[KEEP > 0 ? KEEP : 1];
     typename H::Aggregate aggregate{};
     const bool keep = KEEP > 0 && deal.most() == KEEP;
@@ -275,12 +276,12 @@ __device__ __forceinline__ void assign(
         aggregate = group.gather(heuristic, aggregate);
         if constexpr (H::PASSES > 1) {
             heuristic.passed(aggregate);
-            // before the next one is gathered in the same place
+            // before the next aggregate is gathered in the same shared memory
             group.sync();
         }
     }
 
-    // map and prefix
+    // map and prefix sum
     Sum sum = 0;
     if (keep) {
 #pragma unroll
@@ -295,7 +296,7 @@ __device__ __forceinline__ void assign(
     Sum before, total;
     group.across(warp, before, total);
 
-    // select: below a warp's start the difference wraps round and is beyond its end
+    // select: below a warp's start the difference wraps around and lies beyond the warp's end
     Sum value = scale(bits, total) - before;
     if (total == 0) {
         if (group.rank == 0) {
@@ -351,8 +352,8 @@ __device__ __forceinline__ void assign(
     group.sync();
 }
 
-// The stream of the same clone in the next generation: a jump of xoshiro is a linear map of its 256 bits. Lanes take
-// bits in turn; every state reads the columns, which stay in the L1 cache.
+// Computes the stream of the same clone in the next generation: a jump of xoshiro is a linear map of its 256 bits.
+// Lanes take bits alternately; every state reads the columns, which stay in the L1 cache.
 template <u32 THREADS>
 __device__ __forceinline__ void advance(
     const Group<THREADS> &group, const Pass &pass, u64 clone, const Xoshiro &stream) {
@@ -377,7 +378,7 @@ __device__ __forceinline__ void advance(
     }
 }
 
-// An order under way (crates/fang/src/order.rs).
+// An order of assignment in progress (crates/fang/src/order.rs).
 struct Walk {
     u32 at, left, stride;
 
@@ -390,7 +391,7 @@ struct Walk {
         return a;
     }
 
-    // Begins a pass; takes a draw where permuted.
+    // Begins a pass; draws once if permuted.
     __device__ __forceinline__ static Walk begin(const Pass &pass, Xoshiro &stream) {
         if (!pass.permuted) return {0, pass.list ? pass.listed : pass.variables, 1};
         const u64 draw = stream.draw();
@@ -404,7 +405,7 @@ struct Walk {
         return {(u32)below(draw, n), n, stride};
     }
 
-    // The next variable that is active now.
+    // Finds the next variable that is active now.
     __device__ __forceinline__ bool next(const Pass &pass, State state, u32 &variable) {
         if (!pass.permuted && !pass.list) {
             for (; at < pass.variables; at = (at / 64 + 1) * 64) {
@@ -428,7 +429,7 @@ struct Walk {
     }
 };
 
-// The variables of one type after the other, in the types' order.
+// Assigns the variables of one type after the other, in the order of the types.
 template <class Sum, class First, class... Rest, u32 THREADS, class Problem>
 __device__ __forceinline__ void assign_types(const Group<THREADS> &group, const Pass &pass, const Problem &problem,
                                              State state, Walk order, u64 draw, u32 type = 0) {
@@ -446,10 +447,11 @@ template <class First, class...> struct ProblemOf {
     typedef typename First::H::Problem Problem;
 };
 
-// Threads of a block: one group for each block, or four warps of smaller groups.
+// Number of threads of a block: one group per block, or four warps of smaller groups.
 constexpr u32 block_of(u32 threads) { return threads > 32 ? threads : 128; }
 
-// Clones states and assigns their active variables, one heuristic for each type. `SHARED` keeps a state in shared
+// Clones states and assigns their active variables, with one heuristic per type. If `SHARED`, a state is in shared
+// memory.
 // memory.
 template <u32 THREADS, bool SHARED, class Sum, class... Slots>
 __global__ void __launch_bounds__(block_of(THREADS)) pass(Pass pass, typename ProblemOf<Slots...>::Problem problem) {
@@ -465,7 +467,7 @@ __global__ void __launch_bounds__(block_of(THREADS)) pass(Pass pass, typename Pr
     State state = {pass.target + clone * pass.words, pass.target_active + clone * sets};
     const State target = state;
     if (SHARED) state = {(u32 *)(home + sets), home};
-    // read before anything is written: latencies overlap
+    // read before anything is written, so that latencies overlap
     Xoshiro stream;
     for (u32 i = 0; i < 4; i++) stream.s[i] = __ldg(pass.streams + clone * 4 + i);
     const u64 parent = clone / pass.successors;

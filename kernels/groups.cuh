@@ -1,12 +1,12 @@
 // Groups of variables that are assigned together: a neighbourhood's view of a state, and its proposal. A heuristic's
-// text is followed by its neighbourhood's, which includes this file and defines
+// source is followed by its neighbourhood's, which includes this file and defines
 //
 //   struct Groups {
 //       template <class View> static __device__ void propose(View &view, Xoshiro &stream);
 //   };
 //
 // equal to `Neighbourhood::propose` in Rust, draw by draw. All threads of a state run it with the same numbers, and all
-// must make every call of the view: lanes share the work of each.
+// must make every call of the view, because lanes share the work of each call.
 #pragma once
 #include "network.cuh"
 
@@ -16,21 +16,21 @@ template <u32 THREADS, class USER> struct View {
     const Group<THREADS> &group;
     const NetworkProblem &problem;
     const State state;
-    u32 members; // of the group proposed
+    u32 members; // of the proposed group
 
     __device__ __forceinline__ View(const Group<THREADS> &group, const NetworkProblem &problem, State state)
         : group(group), problem(problem), state(state), members(0) {}
 
-    // The group: a variable, its new value and the one before of each member.
+    // Returns the address of a member of the group: its variable, its new value and its previous one.
     __device__ __forceinline__ u32 *member(u32 place) const { return state.words + problem.group + 3 * place; }
-    // By neighbour, what `rises` has found.
+    // Returns the marks of `mark_rises`, one for each variable.
     __device__ __forceinline__ u32 *marks() const { return state.words + problem.marks; }
 
     __device__ __forceinline__ u32 variables() const { return problem.core.variables; }
     __device__ __forceinline__ u32 domain(u32 variable) const { return domain_of(__ldg(problem.core.info + variable)); }
     __device__ __forceinline__ u32 value(u32 variable) const { return state.words[variable]; }
 
-    // The network's number of a value, and the value that has such a number, NONE where the variable has none.
+    // Returns the network's number of a value; or the value with such a number, NONE if the variable has none.
     __device__ __forceinline__ u32 origin_value(u32 variable, u32 value) const {
         return problem.origins[problem.places[variable] + value];
     }
@@ -45,26 +45,26 @@ template <u32 THREADS, class USER> struct View {
         return low < domain(variable) && origins[low] == origin ? low : NONE;
     }
 
-    // A value's unary cost in the units of the reduced problem.
+    // Returns the unary cost of a value in the units of the reduced problem.
     __device__ __forceinline__ i64 unary(u32 variable, u32 value) const {
         const i64 cost = __ldg(problem.core.costs + __ldg(problem.core.unary + variable) + value);
         return cost < FORBIDDEN ? cost : FORBIDDEN;
     }
 
-    // The largest of a variable's unary costs.
+    // Returns the largest unary cost of a variable.
     __device__ __forceinline__ i64 dearest(u32 variable) const {
         i64 most = 0;
         for (u32 value = 0; value < domain(variable); value++) most = max(most, unary(variable, value));
         return most;
     }
 
-    // The neighbours of a variable are those from one place to another, ascending.
+    // The neighbours of a variable are at ascending indices from its begin to the next variable's begin.
     __device__ __forceinline__ u32 neighbours_begin(u32 variable) const {
         return __ldg(problem.core.neighbour_begin + variable);
     }
     __device__ __forceinline__ u32 neighbour(u32 place) const { return __ldg(problem.core.neighbours + place); }
 
-    // The place of the first neighbour, from a place on, that has a value; NONE where none does.
+    // Returns the first index, from `from` on, of a neighbour that has a value; NONE if there is none.
     __device__ __forceinline__ u32 neighbour_with(u32 variable, u32 wanted, u32 from) const {
         const u32 end = neighbours_begin(variable + 1);
         for (u32 start = from; start < end; start += LANES) {
@@ -76,7 +76,7 @@ template <u32 THREADS, class USER> struct View {
         return NONE;
     }
 
-    // The first of a variable's cheapest values.
+    // Returns the first of a variable's values with least cost.
     __device__ __forceinline__ u32 cheapest(u32 variable) const {
         const Network<USER> visit(problem, state, variable, Now{});
         u64 best = ~0ull;
@@ -88,7 +88,8 @@ template <u32 THREADS, class USER> struct View {
         return (u32)best;
     }
 
-    // Marks each neighbour with the largest cost increase, with the value, of a function shared with the variable.
+    // Marks each neighbour with the largest cost increase of a function shared with the variable, if the variable took
+    // a value.
     __device__ __noinline__ void mark_rises(u32 variable, u32 value) const {
         const Network<USER> visit(problem, state, variable, Now{});
         const u32 begin = neighbours_begin(variable), end = neighbours_begin(variable + 1);
@@ -111,7 +112,7 @@ template <u32 THREADS, class USER> struct View {
         const uint2 ends = {it.y & 0xffff, it.y >> 16};
 #endif
         atomicMax(marks() + ends.x, rise);
-        // without a second variable its stride is 0
+        // a function without a second variable has stride 0
         if (it.w != 0) atomicMax(marks() + ends.y, rise);
         if (info.w >> 31) {
             const uint2 rest = __ldg(problem.core.more + info.x + k);
@@ -119,7 +120,8 @@ template <u32 THREADS, class USER> struct View {
         }
     }
 
-    // The next marked neighbour, by falling increase, then ascending; NONE after the last. `after` is ~0 at first.
+    // Returns the next marked neighbour, by decreasing increase, then ascending; NONE after the last. `after` is ~0 at
+    // first.
     __device__ __forceinline__ u32 next_clash(u32 variable, u64 &after) const {
         const u32 end = neighbours_begin(variable + 1);
         u64 best = 0;
@@ -135,7 +137,7 @@ template <u32 THREADS, class USER> struct View {
         return best == 0 ? NONE : NONE - (u32)best;
     }
 
-    // The sum of the largest unary costs of all marked neighbours.
+    // Returns the sum of the largest unary costs of all marked neighbours.
     __device__ __forceinline__ i64 marked_weight(u32 variable) const {
         const u32 end = neighbours_begin(variable + 1);
         i64 sum = 0;
@@ -149,7 +151,7 @@ template <u32 THREADS, class USER> struct View {
         return sum;
     }
 
-    // Whether a variable is in the group.
+    // Returns whether a variable is in the group.
     __device__ __forceinline__ bool has(u32 variable) const {
         for (u32 place = 0; place < members; place++)
             if (member(place)[0] == variable) return true;
@@ -171,7 +173,7 @@ template <u32 THREADS, class USER> struct View {
     // Discards the group.
     __device__ __forceinline__ void clear() { members = 0; }
 
-    // Gives a member its value to see what follows; the proposal must undo this before it ends.
+    // Assigns a value to see what follows; the proposal must undo this before it ends.
     __device__ __forceinline__ void set(u32 variable, u32 value) const {
         group.sync();
         if (group.rank == 0) state.words[variable] = value;

@@ -1,17 +1,17 @@
-// Cost shifting between the tables of a join graph; equal to the CPU's to the last bit.
-// Tables and separator messages stay in device memory; the host decides the operations of each wave.
+// Cost shifting between the tables of a join graph, equal to the CPU's to the last bit. Tables and separator messages
+// stay in device memory; the host decides the operations of each wave.
 
 #include "constants.cuh"
 #include "rng.cuh"
 
 typedef long long i64;
 
-// Entries that a thread loads at a time.
+// Number of entries that a thread loads at a time.
 constexpr u32 STEP = 4;
 constexpr u32 ALL = ~0u;
 constexpr u64 NOWHERE = ~0ull;
 
-// Forbidden entries. Unread separator messages hold more: every byte is 0x3f.
+// Forbidden entries. Unset separator messages hold more: every byte is 0x3f.
 template <class E> struct Entry;
 template <> struct Entry<int> {
     static constexpr int NEVER = NEVER_SHORT;
@@ -26,14 +26,15 @@ struct StrideMap {
     u64 offsets;
 };
 
-// Changes to a table, and the separator message read afterwards.
+// Changes to a table, and the separator message that is computed afterwards.
 struct Operation {
     u64 table;
-    // Entries of a tile, tiles, and tiles for a thread block, the first of which is `first`.
+    // Entries of a tile, number of tiles, and tiles per thread block; `first` is the first thread block.
     u32 size, count, chunk, first;
-    // The axes from tile to tile, fastest first; for each the strides of the table and of the stride maps.
+    // Number of axes from tile to tile, fastest first; their sizes, and the strides of the table and of the stride
+    // maps.
     u32 axes, sizes, strides;
-    // Those of the inputs, then the output's if there is one.
+    // The first of the stride maps, the number of those of inputs, and whether one of an output follows.
     u32 maps, inputs, output;
 };
 
@@ -42,7 +43,7 @@ struct Move {
     u64 from, to;
     u64 entries;
     u32 kind, parts;
-    // The first thread block, and where the least is stored.
+    // The first thread block, and the index at which the least cost is stored.
     u32 first, number;
 };
 
@@ -60,12 +61,12 @@ struct Pass {
 
 template <class E> __device__ __forceinline__ E allowed(E entry) { return min(entry, Entry<E>::NEVER); }
 
-// The least of many threads; most of them come late and only read.
+// Lowers a minimum over many threads; most of them come late and only read.
 template <class E> __device__ __forceinline__ void lower(E *slot, E least) {
     if (least < *(volatile E *)slot) atomicMin(slot, least);
 }
 
-// Visits tiles of a table, the threads next to each other along a tile: with at most N inputs.
+// Processes tiles of a table, with adjacent threads along a tile and at most N inputs.
 template <class E, u32 N>
 __device__ __forceinline__ void walk(const Operation &operation, const StrideMap *maps, const u64 (*bases)[INPUTS + 2],
                                      u32 blocks, E limit) {
@@ -73,7 +74,7 @@ __device__ __forceinline__ void walk(const Operation &operation, const StrideMap
     const u32 size = operation.size, inputs = operation.inputs;
     E *const table = (E *)operation.table;
     E *const output = operation.output ? (E *)maps[inputs].separator : nullptr;
-    // threads that a small tile leaves idle visit others
+    // threads beyond a small tile process other tiles
     u32 begin = 0, end = blocks, i = threadIdx.x;
     if (size < THREADS) {
         const u32 groups = THREADS / size, each = (blocks + groups - 1) / groups, group = threadIdx.x / size;
@@ -124,7 +125,7 @@ __device__ __forceinline__ void walk(const Operation &operation, const StrideMap
         }
     }
     if (!output) return;
-    // where a tile has one entry of the message, one thread of a warp is enough
+    // if all lanes of a warp have the same entry of the message, one lane is enough
     if (__all_sync(ALL, at == __shfl_sync(ALL, at, 0))) {
         for (u32 step = 16; step > 0; step >>= 1) least = min(least, __shfl_xor_sync(ALL, least, step));
         if (threadIdx.x % 32 != 0) return;
@@ -132,7 +133,7 @@ __device__ __forceinline__ void walk(const Operation &operation, const StrideMap
     if (at != NOWHERE) lower(output + at, least);
 }
 
-// The operations of a wave.
+// Performs the operations of a wave.
 template <class E>
 __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ Pass pass, u32 first, i64 range) {
     __shared__ Operation operation;
@@ -171,7 +172,7 @@ __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ P
         walk<E, INPUTS>(operation, maps, bases, blocks, limit);
 }
 
-// The least costs of a wave's moves.
+// Computes the least costs of a wave's moves.
 template <class E>
 __global__ void __launch_bounds__(THREADS) graph_lowest(const __grid_constant__ Pass pass, u32 first) {
     const Move &move = pass.moves[pass.map[first + blockIdx.x]];
@@ -186,7 +187,7 @@ __global__ void __launch_bounds__(THREADS) graph_lowest(const __grid_constant__ 
     if (threadIdx.x % 32 == 0) lower(pass.lowest + move.number, least);
 }
 
-// The moves of a wave: least costs become amounts to add.
+// Performs the moves of a wave: least costs become amounts to add.
 template <class E>
 __global__ void __launch_bounds__(THREADS) graph_exchange(const __grid_constant__ Pass pass, u32 first, i64 range) {
     constexpr E NEVER = Entry<E>::NEVER;

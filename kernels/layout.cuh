@@ -1,4 +1,4 @@
-// Where things stand in the flat tables of moves (`tabu::walk::Layout`), for walks that keep the cost of every value.
+// Offsets into the flat tables of moves (`tabu::walk::Layout`), for walks that store the cost of every value.
 #pragma once
 #include "rng.cuh"
 
@@ -8,7 +8,7 @@ struct Layout {
     u32 quads;              // of all rows of moves
     u32 incidents_count;
     u32 group;              // lanes that share a row, a power of two
-    u32 laps;               // passes of a group along the longest row: more than one only where it is a warp
+    u32 laps;               // loads of a group along the longest row: more than one only if it is a warp
     u32 unused;
     const int4 *entries;    // the unary rows first, in the layout of the moves
     const u32 *starts;      // the first quad of each variable, and the end

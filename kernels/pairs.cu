@@ -1,15 +1,15 @@
-// Elimination on pairs of probabilities and utilities: a chance variable takes utilities to expectations, with two sums
-// side by side; a decision takes the largest utility, and what was chosen for it. (Adoe, Chen, Doshi, "Fast solving of
+// Elimination on pairs of probabilities and utilities: a chance variable turns utilities into expectations, with two
+// sums at once; a decision takes the largest utility and the choice that has it. (Adoe, Chen, Doshi, "Fast solving of
 // influence diagrams for multiagent planning on GPU-enabled architectures", multiply, sum and divide whole tables.)
 //
-// Some inputs are multiplied, those after them added up. The joint table is never stored.
+// The first inputs are multiplied, the others added. The joint table is never stored.
 
 #include "bucket.cuh"
 
-// Below that probabilities have no digits to divide by, and no weight.
+// Smallest normal double: smaller probabilities lose digits and are treated as 0.
 constexpr double LEAST = 2.2250738585072014e-308;
 
-// Inputs of a step at an output of a thread.
+// Inputs of a step at a thread's output.
 struct Inputs {
     const Input *inputs;
     const u64 *base;
@@ -30,7 +30,7 @@ struct Inputs {
     }
 };
 
-// A thread, or a power of two of threads where expectations are made, for each output.
+// Computes outputs with one thread each or, for expectations, a power of two of threads.
 template <class S, int ROLE>
 __global__ void __launch_bounds__(THREADS) join_pair(Program program, u32 first_block, S s) {
     __shared__ Corner corner;

@@ -1,22 +1,22 @@
-// The way back through a bucket tree, in a semiring with division, and what keeps sums of products in the range of
-// numbers.
+// The downward pass through a bucket tree, in a semiring with division, and the scaling that keeps sums of products in
+// the range of doubles.
 //
-// Along the way back a step's inputs are combined with what all else comes to and folded to the axes of one table: over
-// many axes, where the steps of bucket.cu fold over one. The combination is never stored. Where a table has few entries
-// the combinations are cut into parts, whose blocks write side by side; a step of bucket.cu adds the parts up. So the
-// order of all sums is fixed by the shape.
+// In the downward pass a step combines its inputs with the message from the rest of the tree and folds the result to
+// the axes of one table: over many axes, whereas the steps of bucket.cu fold over one. The combination is never stored.
+// If a table has few entries, the combinations are divided into parts, whose blocks write side by side; a step of
+// bucket.cu adds the parts. So the order of all sums is fixed by the shape.
 //
 // Then a table is settled (settle.cuh).
 
 #include "bucket.cuh"
 #include "settle.cuh"
 
-// A thread, or a power of two of threads, for each output of a part.
+// Computes the outputs of parts, with one thread, or a power of two of threads, for each output.
 template <class S> __global__ void __launch_bounds__(THREADS) join_down(Program program, u32 first_block, S s) {
     using E = typename S::Entry;
     constexpr u32 VALUES = 4;
     __shared__ Corner corner;
-    // By input: how far combinations that are folded lie from the first one, in entries.
+    // For each input: the distances of the folded combinations from the first one, in entries.
     __shared__ u32 offsets[INPUTS * THREADS];
     const u32 t = threadIdx.x, block = blockIdx.x + first_block;
     const Step step = program.steps[program.map[block]];
@@ -26,7 +26,7 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_down(Program 
     const u32 begin = (u64)step.domain * part / step.parts, end = (u64)step.domain * (part + 1) / step.parts;
     E sum = s.zero();
     for (u32 first = begin; first < end; first += THREADS) {
-        // the offsets before were read
+        // all threads have read the previous offsets
         __syncthreads();
         if (first + t < end) {
             for (u32 k = 0; k < step.inputs; k++) offsets[k * THREADS + t] = 0;
@@ -49,7 +49,7 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_down(Program 
                 const E *table = (const E *)((const char *)corner.base[k] + own[k * THREADS]);
 #pragma unroll
                 for (u32 v = 0; v < VALUES; v++) {
-                    // past the last combination: the last one again
+                    // beyond the last combination, the last one is read again
                     const u32 at = min(j + (v << step.split), count - 1);
                     product[v] = s.join(product[v], __ldg(table + offsets[k * THREADS + at]));
                 }
@@ -64,7 +64,8 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_down(Program 
     settle_last(program, step, s);
 }
 
-// Settles tables, SETTLED entries a block: divides and measures, scales, or both where a block has a table to itself.
+// Settles tables, SETTLED entries per block: divides and measures, scales, or does both if a block has a table to
+// itself.
 template <class S, int PHASE> __global__ void __launch_bounds__(THREADS) settle(Program program, u32 first_block, S s) {
     const u32 block = blockIdx.x + first_block;
     const Settled own = program.settled[program.settled_map[block]];

@@ -1,8 +1,8 @@
-// Rating cache: the ratings of a block's states, kept in shared memory. A visit reads one row instead of one for each
+// Rating cache: the ratings of a block's states, stored in shared memory. A visit reads one row instead of one for each
 // function, and most visits of a cold state change nothing. Moves are recorded; after a class or level, whose variables
 // share no function, all threads update the neighbours' rows together, because a single lane group would wait for each
-// row in turn. Rows use the units of the functions' rows. Sums of two halves may go below zero on the way; modulo 2^32
-// the end is right.
+// row separately. Rows use the units of the functions' rows. Sums of two halves may become negative in between; modulo
+// 2^32 the final sum is correct.
 #pragma once
 #include "rating_rows.cuh"
 
@@ -15,7 +15,7 @@ struct RowPlace {
           first(words.z), effects(words.w) {}
 };
 
-// Without a cache.
+// The variant without a cache, which rates at each visit.
 template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
     static constexpr bool KEEPS = false;
 
@@ -29,7 +29,7 @@ template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
         return ::assign(lanes, x, variable, value);
     }
 
-    // A lane group's next visit in a sweep by classes, or none: its data is loaded before the visit before it.
+    // The next visit of a lane group in a sweep by classes, or none. Its data is loaded before the current visit.
     struct Visit {
         bool here;
         u32 variable;
@@ -49,18 +49,18 @@ template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
 
 template <class T, int STATES> struct RatingCache<T, STATES, true> {
     static constexpr bool KEEPS = true;
-    // units of a row at a time
+    // number of units of a row that are processed at a time
     static constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
 
     uint4 *rows;    // of all states
-    uint2 *moved;   // moves of all states, one a variable: effects << 18 | value before << 9 | value now; first effect
-    u32 *counts;    // of moves, for each state, and of the last ones
+    uint2 *moved;   // moves of all states, one per variable: effects << 18 | old value << 9 | new value; first effect
+    u32 *counts;    // of moves, for each state, of the current and the previous class
     u32 size;       // units of a state
     u32 state;      // of this lane group
-    u32 active;       // which of the counts are in use
-    u32 group_bits; // 2^this threads follow a move, about as many as units change
+    u32 active;       // which of the two counts are current
+    u32 group_bits; // 2^group_bits threads process a move, about as many as units change
 
-    // In `memory`, behind the values.
+    // Places the cache in `memory`, behind the values.
     __device__ __forceinline__ RatingCache(const Core &core, void *memory, u32 *counts, u32 state)
         : counts(counts), state(state), active(0) {
         const RowPlace last = __ldg(core.row_places + core.variables - 1);
@@ -73,7 +73,7 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         if (threadIdx.x < STATES) counts[threadIdx.x] = 0;
     }
 
-    // Makes the row of a variable: the sums of its functions' rows and its unary costs.
+    // Computes the row of a variable: the sums of its functions' rows and its unary costs.
     template <class V>
     __device__ __forceinline__ void make(const Core &core, const T &lanes, const Values<V> &x, u32 variable) const {
         const uint4 info = __ldg(core.info + variable);
@@ -95,7 +95,7 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         for (int j = 0; j < T::Q; j++) sums[j] = row[min((u32)(lanes.part() * T::Q + j), row_place.units - 1)];
     }
 
-    // Sets a variable to the value picked by one lane; returns 1 to that lane if it has changed. Records the move.
+    // Sets a variable to the value that one lane selected, and records the move; returns 1 to that lane if it changed.
     template <class V>
     __device__ __forceinline__ u32 assign(const Core &core, const Values<V> &x, const RowPlace &row_place,
                                           int value) const {
@@ -114,7 +114,7 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         return assign(core, x, __ldg(core.row_places + variable), value);
     }
 
-    // Follows all recorded moves. Called by all threads; `x` are the values of this lane group's state.
+    // Processes all recorded moves. All threads call it; `x` are the values of this lane group's state.
     template <class V> __device__ __forceinline__ void update(const Core &core, const Values<V> &x) {
         __syncthreads();
         const u32 number = threadIdx.x >> group_bits, groups = (blockDim.x >> group_bits) / STATES,

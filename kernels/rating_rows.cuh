@@ -1,5 +1,5 @@
-// Rows of ratings that are kept from visit to visit, in the units of the functions' rows. A visit reads one row instead
-// of one for each function, and a move changes the rows of the neighbours.
+// Rows of ratings that are kept between visits, in the units of the functions' rows. A visit reads one row instead of
+// one for each function, and a move changes the rows of the neighbours.
 #pragma once
 #include "state_lanes.cuh"
 
@@ -28,7 +28,7 @@ __device__ __forceinline__ void rating_row(const Core &core, const T &lanes, con
     }
 }
 
-// The ratings in such a row; places beyond the domain get PADDING.
+// Extracts the ratings of a row; positions beyond the domain get PADDING.
 template <class T>
 __device__ __forceinline__ void ratings_of(const T &lanes, u32 domain, const uint4 (&sums)[T::Q],
                                            int (&ratings)[T::N]) {
@@ -40,8 +40,8 @@ __device__ __forceinline__ void ratings_of(const T &lanes, u32 domain, const uin
 }
 
 // A function that two variables share changes the row of one of them, the effect's, if the other one moves. An effect
-// is: its row's first unit; units | part << 16 | more << 30 | not binary << 31; the first row of a binary function, or
-// the incidence; the distance of the rows under consecutive values of the one that moves.
+// has: the first unit of its row; units | part << 16 | more << 30 | not binary << 31; the first row of a binary
+// function, or the incidence; the distance between the rows of consecutive values of the moving variable.
 
 // Calls `change` for every `step`th unit of an effect's row, from `first` on, with the unit's number among all rows and
 // the units that the function contributes after and before the move.

@@ -1,14 +1,14 @@
-// The semirings of src/algebra on a device.
+// The semirings of elimination/algebra on a device.
 #pragma once
 #include "rng.cuh"
 
-// min(x + y, z)
+// Returns min(x + y, z).
 template <class E> __device__ __forceinline__ E add_min(E x, E y, E z) { return min(x + y, z); }
 #if __CUDA_ARCH__ >= 900
 template <> __device__ __forceinline__ int add_min(int x, int y, int z) { return __viaddmin_s32(x, y, z); }
 #endif
 
-// Least sums of costs from 0 to a cap.
+// Minimum of sums of costs from 0 to a cap.
 template <class E> struct MinSum {
     using Entry = E;
     // Whether an entry folded with itself is that entry.
@@ -22,15 +22,15 @@ template <class E> struct MinSum {
     __device__ __forceinline__ E zero() const { return cap; }
     __device__ __forceinline__ E combine(E a, E b) const { return a + b; }
     __device__ __forceinline__ E fold(E a, E b) const { return min(a, b); }
-    // Combined and settled.
+    // Combines and settles.
     __device__ __forceinline__ E join(E a, E b) const { return add_min(a, b, cap); }
-    // `least` folded with a and b combined.
+    // Folds `least` with the combination of a and b.
     __device__ __forceinline__ E fold_joined(E a, E b, E least) const { return add_min(a, b, least); }
-    // Combined on the unit of multiplications, which is idle; `one` is the number 1, which the compiler does not know.
+    // Combines on the multiplication units, which are idle; `one` is the number 1, which the compiler does not know.
     __device__ __forceinline__ E combine_aside(E a, E b, E one) const { return a * one + b; }
 };
 
-// Numbers of assignments, up to the most.
+// Numbers of assignments, saturated at `most`.
 struct Counting {
     using Entry = unsigned long long;
     static constexpr bool IDEMPOTENT = false;
@@ -50,13 +50,13 @@ struct Counting {
     __device__ __forceinline__ Entry combine_aside(Entry a, Entry b, Entry) const { return combine(a, b); }
 };
 
-// Sums of products of numbers that are not negative.
+// Sums of products of nonnegative numbers.
 struct SumProduct {
     using Entry = double;
     static constexpr bool IDEMPOTENT = false;
     static constexpr bool SETTLES = true;
 
-    // What a kernel is given has bytes.
+    // kernel arguments must not be empty
     u64 unused;
 
     __device__ __forceinline__ double one() const { return 1; }
@@ -68,9 +68,9 @@ struct SumProduct {
     __device__ __forceinline__ double combine_aside(double a, double b, double) const { return a * b; }
     __device__ __forceinline__ double divide(double all, double part) const { return part == 0 ? 0 : all / part; }
 
-    // A number that orders as the entry does, and is 0 where that is.
+    // Returns a number that orders as the entry does, and is 0 for the entry 0.
     static __device__ __forceinline__ u64 order(double a) { return (u64)__double_as_longlong(a); }
-    // The power of two of the largest entry of a table: its mantissa is in [1/2, 1) then.
+    // Returns the binary exponent of the largest entry of a table, whose mantissa is in [1/2, 1).
     static __device__ __forceinline__ int exponent(u64 largest) {
         int exponent;
         frexp(__longlong_as_double((long long)largest), &exponent);

@@ -1,9 +1,9 @@
-// Tables are settled: divided by the message for which they are what all else comes to, and scaled by a power of two
-// such that their largest entry is in [1/2, 1). So sums of products stay in the range of numbers.
+// Settling of tables: a table is divided by a message that it must not contain, and scaled by a power of two so that
+// its largest entry is in [1/2, 1). This keeps sums of products in the range of doubles.
 #pragma once
 #include "bucket.cuh"
 
-// The largest of all threads' numbers.
+// Returns the largest of all threads' numbers.
 __device__ __forceinline__ u64 largest(u64 number, u64 *of_warps) {
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (u32 other = 16; other > 0; other /= 2) number = max(number, __shfl_xor_sync(~0u, number, other));
@@ -14,11 +14,11 @@ __device__ __forceinline__ u64 largest(u64 number, u64 *of_warps) {
     return number;
 }
 
-// Some entries of a table, by a block: divided and measured, scaled, or both where they are all.
+// Settles some entries of a table with a block: divides and measures, scales, or does both if they are all entries.
 template <class S, int PHASE>
 __device__ __forceinline__ void settle_entries(const Program &program, const Settled &own, u64 begin, u64 end, S s) {
     using E = typename S::Entry;
-    // Loads that wait at a time.
+    // Number of loads in flight.
     constexpr u32 LOADS = 4;
     __shared__ u64 of_warps[2][THREADS / 32];
     E *const table = (E *)(program.memory + own.table);
@@ -70,12 +70,12 @@ __device__ __forceinline__ void settle_entries(const Program &program, const Set
     }
 }
 
-// Of a step whose table is settled at once, the block that ends last does so.
+// If a step's table is settled immediately, the last block to finish does it.
 template <class S> __device__ __forceinline__ void settle_last(const Program &program, const Step &step, S s) {
     if constexpr (S::SETTLES) {
         __shared__ u32 is_last;
         if (step.settled == 0) return;
-        // what this block wrote is seen by whichever ends last
+        // makes this block's writes visible to the last block
         __threadfence();
         __syncthreads();
         if (threadIdx.x == 0) {

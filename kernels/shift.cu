@@ -1,7 +1,7 @@
-// Cost shifting between the functions of a network: the visits of a wave, equal to the CPU's to
-// the last bit. A warp reads pieces of tables, each laid out with the visited variable's values fastest. A variable's
-// last thread block collects the least costs of its functions and forwards most of them. Sums have 64 bits: the amounts
-// moved from and to a function may be far more than its entries.
+// Cost shifting between the functions of a network: the visits of a wave, equal to the CPU's to the last bit. A warp
+// reads pieces of tables, each stored with the visited variable's values fastest. A variable's last thread block
+// collects the least costs of its functions and forwards most of them. Sums have 64 bits, because the amounts shifted
+// from and to a function may far exceed its entries.
 
 #include "constants.cuh"
 #include "rng.cuh"
@@ -17,15 +17,15 @@ __device__ __forceinline__ i64 wide(i64 entry) { return entry; }
 // Rows of a function's table: one for each combination of the other variables' values.
 struct Piece {
     u64 entries;
-    // Where its variable's row is in what was taken.
+    // Index of the variable's row in `taken`.
     u64 row;
-    // Values, rows, and the number of the first row.
+    // Number of values and of rows, and number of the first row.
     u32 size, rows, first;
-    // The other variables, the fastest axis first.
+    // Number of other variables, and index of the first; the fastest axis is first.
     u32 digits, digit;
 };
 
-// Another variable of a function: its values, and where what it has taken lies.
+// Another variable of a function: the index of its row in `taken`, and its number of values.
 struct Digit {
     u64 row;
     u64 size;
@@ -33,16 +33,16 @@ struct Digit {
 
 struct Visit {
     u64 unary;
-    // As many rows as uses, one after the other.
+    // Index of the first of `uses` consecutive rows.
     u64 row;
     u32 size, uses, blocks;
-    // For each use, whether the function has later variables: a bit for forward and one for backward passes. Their
-    // numbers.
+    // Index of the first use; bits of each use say whether its function has later variables in a forward and in a
+    // backward sweep. `onward` has the numbers of such functions.
     u32 use;
     u32 onward[2];
 };
 
-// What a thread block does.
+// The work of a thread block.
 struct Block {
     u32 visit, begin, end;
 };
@@ -53,16 +53,16 @@ struct Pass {
     const Visit *visits;
     const Block *blocks;
     const u32 *uses;
-    // Thread blocks of each visit that have finished.
+    // For each visit, the number of thread blocks that have finished.
     u32 *arrived;
     i64 *unary;
     i64 *taken;
     i64 *least;
-    // By wave of a run; the first is the constant before.
+    // For each wave of a run; the first is the previous constant.
     i64 *constants;
 };
 
-// The least cost of a piece's rows for each value.
+// Computes the least cost of a piece's rows for each value.
 template <class E> __device__ __forceinline__ void look(const Pass &pass, const Piece &piece, i64 *outer, u32 lane) {
     const u32 size = piece.size, rows = piece.rows;
     __syncwarp();
@@ -79,7 +79,7 @@ template <class E> __device__ __forceinline__ void look(const Pass &pass, const 
     }
     __syncwarp();
     const E *const entries = (const E *)piece.entries;
-    // lanes that few values leave idle read other rows
+    // lanes beyond a small domain read other rows
     const u32 groups = size < 32 ? 32 / size : 1, group = size < 32 ? lane / size : 0;
     if (group >= groups || group >= rows) return;
     for (u32 value = size < 32 ? lane % size : lane; value < size; value += 32) {
@@ -91,7 +91,7 @@ template <class E> __device__ __forceinline__ void look(const Pass &pass, const 
     }
 }
 
-// The visits of a wave, number `step` of a run.
+// Performs the visits of wave number `step` of a run.
 template <class E>
 __global__ void __launch_bounds__(THREADS)
     shift_visit(const __grid_constant__ Pass pass, u32 first, u32 step, u32 back, i64 range) {
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(THREADS)
     for (u32 piece = block.begin + warp; piece < block.end; piece += WARPS)
         look<E>(pass, pass.pieces[piece], outer[warp], lane);
     const Visit visit = pass.visits[block.visit];
-    // the last block knows what all have found
+    // the last block sees the results of all blocks
     __threadfence();
     __syncthreads();
     if (visit.blocks > 1) {
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(THREADS)
         if (thread == 0) pass.arrived[block.visit] = 0;
         __threadfence();
     }
-    // a thread has the same values throughout; threads that few values leave idle have other uses
+    // a thread keeps its values throughout; threads beyond a small domain process other uses
     const u32 size = visit.size, groups = size < THREADS ? THREADS / size : 1,
               group = size < THREADS ? thread / size : 0;
     const u32 begin = group >= groups ? size : size < THREADS ? thread % size : thread;
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(THREADS)
     if (thread == 0) atomicAdd(constant, (unsigned long long)min(lowest, left));
     const u32 onward = visit.onward[back], parts = max(max(visit.onward[0], visit.onward[1]), 1);
     for (u32 value = begin; value < size; value += THREADS) {
-        // every solution with a value that is too dear costs as much
+        // every solution with such a value costs at least `range`, so the value is forbidden
         const i64 sum = groups == 1 ? unary[value] : sums[value], rest = sum >= left ? NEVER : sum - lowest,
                   share = rest / parts;
         const bool lost = rest == NEVER;

@@ -2,10 +2,10 @@
 //
 // A thread takes a row of the driving table and visits the stages depth first. A stage is a hash table from the bound
 // positions of the joint key to a chain of rows that extend it. Sums below the limit go into a hash table by the key of
-// the message, with an atomic minimum. So no sorting and no joint table are needed, and the message does not depend on
-// the order of threads.
+// the message, with an atomic minimum. So there is neither sorting nor a joint table, and the message does not depend
+// on the order of threads.
 //
-// Keys have at most 63 bits: all ones are no key.
+// Keys have at most 63 bits, so that a key of all ones marks an empty slot.
 
 #include "rng.cuh"
 
@@ -13,12 +13,12 @@ typedef long long i64;
 
 constexpr u64 NONE = ~0ull;
 constexpr u32 END = ~0u;
-// Slots probed for a key before a table counts as full.
+// Number of slots that are probed for a key before a table counts as full.
 constexpr u32 PROBES = 256;
-// Every stage that extends keys adds at least a bit.
+// Largest number of stages that extend keys, because each adds at least one bit.
 constexpr u32 LEVELS = 64;
 
-// Fields that are moved together: a projection is some of them.
+// Fields that are moved by the same distance; a projection is several of them.
 struct Move {
     u64 mask;
     u32 up, down;
@@ -37,31 +37,31 @@ struct Moves {
 
 // A table as a stage of the join plan: chains of rows by their common part with the joint key.
 struct Stage {
-    // From joint keys to those of the slots.
+    // The projection from joint keys to those of the slots.
     Moves shared;
-    // By slot: its key and its first row. One less than a power of two slots.
+    // For each slot, its key and its first row. `mask` is the number of slots, a power of two, minus 1.
     u64 *keys;
     u32 *heads;
     u64 mask;
-    // By row: the next of its chain, its new fields of the joint key, its cost.
+    // For each row, the next row of its chain, its new fields of the joint key, and its cost.
     u32 *next;
     u64 *fields;
     const i64 *costs;
-    // The least cost of the stages that follow.
+    // The sum of the least costs of the following stages.
     i64 rest;
-    // Whether it extends keys: else a chain has one row.
+    // Whether the stage extends keys; otherwise each chain has one row.
     u64 grows;
 };
 
-// A message being built, by slot.
+// A message under construction: the key and cost of each slot.
 struct Found {
     u64 *keys;
     i64 *costs;
     u64 mask;
-    // Keys in it, and all rows visited.
+    // Number of keys in the message, and of all rows visited.
     u64 *count;
     u64 *work;
-    // Set where it is full.
+    // Set to 1 if the message is full.
     u32 *full;
 };
 
@@ -70,9 +70,9 @@ struct Join {
     const u64 *keys;
     const i64 *costs;
     u64 rows;
-    // From the driver's keys to joint ones.
+    // The projection from the driving table's keys to joint keys.
     Moves lay;
-    // The fields of the message, and where sums are left out.
+    // The fields of the message, and the limit that sums must stay below.
     u64 message;
     i64 limit;
     u32 count;
@@ -81,7 +81,7 @@ struct Join {
 
 __device__ __forceinline__ u64 hash(u64 key) { return mix(key, 0); }
 
-// Puts every row into the chain of its slot. Slots are NONE and END before.
+// Adds every row to the chain of its slot. Slots are NONE and END before.
 __global__ void index_rows(Stage stage, const u64 *rows, u64 count, Moves of_table, Moves added) {
     for (u64 row = blockIdx.x * (u64)blockDim.x + threadIdx.x; row < count; row += gridDim.x * (u64)blockDim.x) {
         const u64 key = of_table.of(rows[row]);
@@ -105,7 +105,7 @@ __device__ __forceinline__ u32 first_of(const Stage &stage, u64 joint) {
     }
 }
 
-// Whether there was room.
+// Adds a row to the message, or lowers its cost. Returns whether there was room.
 __device__ __forceinline__ bool keep(const Found &found, u64 key, i64 cost, u32 &kept) {
     u64 slot = hash(key) & found.mask;
     for (u32 probe = 0; probe < PROBES; probe++, slot = (slot + 1) & found.mask) {
@@ -122,7 +122,7 @@ __device__ __forceinline__ bool keep(const Found &found, u64 key, i64 cost, u32 
     return false;
 }
 
-// Rows `first` to `last` of the driver.
+// Joins rows `first` to `last` of the driving table.
 __global__ void join_rows(Join join, Found found, u64 first, u64 last) {
     u64 keys[LEVELS];
     i64 sums[LEVELS];
@@ -142,7 +142,7 @@ __global__ void join_rows(Join join, Found found, u64 first, u64 last) {
                 const Stage &next = join.stages[stage];
                 const u32 at = first_of(next, key);
                 if (next.grows) {
-                    // goes on below with its first row
+                    // continues below with the stage's first row
                     keys[level] = key, sums[level] = sum, rows[level] = at, stages[level] = stage;
                     level++;
                     fits = false;
@@ -190,7 +190,7 @@ __global__ void join_rows(Join join, Found found, u64 first, u64 last) {
     }
 }
 
-// The slots of a message as rows in any order, and their least cost. `count` counts from 0 up.
+// Lists the slots of a message as rows in any order, and computes their least cost. `count` counts up from 0.
 __global__ void list_rows(const u64 *keys, const i64 *costs, u64 slots, u64 *to_keys, i64 *to_costs, u64 *count,
                           i64 *least) {
     const u64 threads = gridDim.x * (u64)blockDim.x;

@@ -1,7 +1,7 @@
-// Thermal cycling of binary variables in pairs, equal to crates/drivers/src/spins/walk.rs flip by flip. A
-// block of threads has an assignment: it takes the better parts of a guide, anneals from the best that it knows, and
-// keeps the better parts of both. With color classes all threads go through a class; without, a warp looks at 32
-// variables and flips the first that may, then looks at those behind it again, as if there were one thread.
+// Thermal cycling of binary variables in pairs, equal to crates/drivers/src/spins/walk.rs flip by flip. A block of
+// threads has an assignment: it takes the better components of a guide, anneals from its best assignment, and keeps the
+// better components of both. With color classes, all threads go through a class. Without, a warp examines 32 variables
+// and flips the first one that may flip, then examines the later ones again, as a single thread would.
 #include "walks.cuh"
 #include "weight.cuh"
 
@@ -9,10 +9,10 @@
 struct Form {
     u32 variables;
     u32 classes;
-    const u32 *ends;     // where each class begins, and the end
+    const u32 *ends;     // start of each class, and the end
     const u32 *starts;   // the first link of each variable, and the end
     const void *links;   // of Link: other variable, twice the weight
-    u32 shift;           // temperatures are in units of two to the power of this
+    u32 shift;           // temperatures are in units of 2^shift
     u32 unused;
 };
 
@@ -27,30 +27,30 @@ template <class W> __device__ __forceinline__ typename Pair<W>::Link link_at(con
 
 __device__ __forceinline__ void add_to(int *word, int x) { atomicAdd(word, x); }
 __device__ __forceinline__ void add_to(i64 *word, i64 x) { atomicAdd((u64 *)word, (u64)x); }
-// Flips the lowest bit. Returns the word before.
+// Flips the lowest bit, and returns the previous word.
 __device__ __forceinline__ int flip(int *word) { return atomicXor(word, 1); }
 __device__ __forceinline__ i64 flip(i64 *word) { return (i64)atomicXor((u64 *)word, 1ull); }
 
 struct Anneal {
     u64 key;
-    u64 top;             // which row of rules
+    u64 top;             // row of `rules`
 };
 
 struct Cycled {
-    i64 value;           // of what is known
+    i64 value;           // of the best assignment
     u64 flips;
-    u64 sweeps;          // 0 where the anneal was cut short
+    u64 sweeps;          // 0 if the anneal was interrupted
 };
 
-// A word has the value of its variable in the lowest bit, above it what the form gains where that is 1 and not 0.
+// A word has the value of its variable in the lowest bit, and above it the form's gain if the value is 1 instead of 0.
 struct States {
-    void *words;         // of each block the assignment at work, where shared memory has no room
+    void *words;         // current assignment of each block, if shared memory has no room
     void *known;         // the best of each
-    u32 *parts;          // of merges: of each variable the part that it is in
-    i64 *gains;          // twice what a part gains, at its first variable
+    u32 *parts;          // for merges: the component of each variable
+    i64 *gains;          // twice the gain of a component, at its first variable
     Cycled *cycled;
     const Anneal *anneals;
-    const uint2 *rules;  // of each top: limit of a flip's change and halvings of its weight, by sweep
+    const uint2 *rules;  // for each row and sweep: limit of a flip's change, and halvings of its weight
     const void *guide;
     const u32 *stop;
     u32 sweeps;
@@ -59,10 +59,10 @@ struct States {
 
 template <class W> __device__ __forceinline__ W change_of(W word) { return word & 1 ? -(word >> 1) : word >> 1; }
 
-// Which flips a sweep makes.
+// The acceptance rule of a sweep.
 template <class W> struct Rule {
     uint2 boltzmann;
-    W limit;             // none that changes more
+    W limit;             // larger changes are rejected
     u32 shift;
 
     __device__ __forceinline__ bool allows(W change, u64 draw, u32 v) const {
@@ -71,7 +71,7 @@ template <class W> struct Rule {
     }
 };
 
-// Tells the links of a variable that had this word: lanes `from`, `from + by`, ...
+// Updates the links of a variable that had this word: links `from`, `from + by`, ...
 template <class W> __device__ __forceinline__ void tell(const Form &l, W *words, u32 v, W had, u32 from, u32 by) {
     const u32 end = __ldg(l.starts + v + 1);
     for (u32 k = __ldg(l.starts + v) + from; k < end; k += by) {
@@ -80,7 +80,7 @@ template <class W> __device__ __forceinline__ void tell(const Form &l, W *words,
     }
 }
 
-// Every variable in turn. Returns this thread's flips; what they change is added to `value`.
+// Visits every variable, class by class. Returns this thread's flips; adds their change to `value`.
 template <bool TOGETHER, class W>
 __device__ u32 sweep_classes(const Form &l, W *words, const Rule<W> &rule, u64 draw, i64 &value) {
     const u32 lane = threadIdx.x % 32;
@@ -110,7 +110,8 @@ __device__ u32 sweep_classes(const Form &l, W *words, const Rule<W> &rule, u64 d
     return flips;
 }
 
-// The same by one warp, whatever sees what.
+// Visits every variable in order by one warp, although linked variables may be examined together. Returns this thread's
+// flips; adds their change to `value`.
 template <class W>
 __device__ u32 sweep_windows(const Form &l, W *words, const Rule<W> &rule, u64 draw, i64 &value) {
     const u32 lane = threadIdx.x;
@@ -138,7 +139,7 @@ __device__ u32 sweep_windows(const Form &l, W *words, const Rule<W> &rule, u64 d
     return flips;
 }
 
-// Takes the parts of another assignment that are better: where both differ, what does not see each other.
+// Takes the better components of another assignment: the connected components of the variables with different values.
 template <class W>
 __device__ void take_better(const Form &l, W *words, const W *other, u32 *parts, i64 *gains, i64 &value) {
     const u32 n = l.variables, thread = threadIdx.x, threads = blockDim.x;
@@ -151,7 +152,7 @@ __device__ void take_better(const Form &l, W *words, const W *other, u32 *parts,
         differ |= differs;
     }
     if (!__syncthreads_or(differ)) return;
-    // each part takes the name of its first variable
+    // each component gets the index of its first variable
     for (bool changed = true; changed;) {
         changed = false;
         for (u32 v = thread; v < n; v += threads) {
@@ -169,7 +170,7 @@ __device__ void take_better(const Form &l, W *words, const W *other, u32 *parts,
         }
         changed = __syncthreads_or(changed);
     }
-    // the mean of both slopes: what lies between them within a part is counted once
+    // the mean of both slopes counts the links within a component once
     for (u32 v = thread; v < n; v += threads) {
         if (part[v] == NONE) continue;
         const i64 slopes = (i64)(words[v] >> 1) + (other[v] >> 1);

@@ -1,17 +1,17 @@
-// The fused bucket kernel of large steps (see bucket.cu), its inputs staged in shared memory.
+// The fused bucket kernel for large steps (see bucket.cu), with inputs staged in shared memory.
 //
-// A block computes a box of outputs: tiles along three axes x, y, z of the message and neighbours along its fastest
-// one. A *stage* holds the box's part of all inputs for one value of the eliminated variable. Asynchronous copies fill
-// stages ahead of the sums and need no registers. A thread reads single entries of a stage, its neighbours in the warp
-// the adjacent ones. The compiler knows the shape of a box, so the loop over the eliminated variable computes almost no
-// addresses.
+// A block computes a box of outputs: tiles along three axes x, y, z of the message, and adjacent entries along its
+// fastest axis. A *stage* holds the box's part of all inputs for one value of the eliminated variable. Asynchronous
+// copies fill stages ahead of the sums and need no registers. A thread reads single entries of a stage, and the next
+// lanes of its warp the adjacent entries. The compiler knows the shape of a box, so the loop over the eliminated
+// variable computes almost no addresses.
 //
-// Five entries meet at most, so nothing is settled on the way.
+// At most five entries are combined, so no intermediate result is settled.
 
 #include "bucket.cuh"
 
 // Copies a piece asynchronously. No thread reads the target before `await_stages` and a barrier, so the compiler may
-// move other accesses across the copies, and hides them behind the sums.
+// move other accesses across the copies, which hides their latency behind the sums.
 __device__ __forceinline__ void copy(char *to, const char *from) {
 #if __CUDA_ARCH__ >= 800
     const u32 place = (u32)__cvta_generic_to_shared(to);
@@ -21,7 +21,7 @@ __device__ __forceinline__ void copy(char *to, const char *from) {
 #endif
 }
 
-// What was copied since the last call is a stage.
+// Ends a stage, which consists of the copies since the last call.
 __device__ __forceinline__ void end_stage() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -35,14 +35,14 @@ template <u32 N> __device__ __forceinline__ void await_stages() {
 #endif
 }
 
-// The few inputs of a group that reads two axes of the tile: A and B values of a tile, TA and TB tiles of the box,
-// LANES neighbours. A stage stores rows of neighbours as [value of A in its tile][of B][tile of A][of B], so the rows
-// that a warp reads at a time are adjacent.
+// The inputs of a group that depends on two axes of the tile: A and B values of a tile, TA and TB tiles of the box,
+// LANES adjacent entries. A stage stores rows of adjacent entries as [value of A in its tile][of B][tile of A][of B],
+// so the rows that a warp reads at a time are adjacent.
 template <class S, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW, int FIRST, int SECOND> struct Staged {
     using E = typename S::Entry;
     static constexpr u32 TILES = TA * TB;
 
-    // Bytes of a row, pieces of an input, and those of a thread.
+    // Bytes of a row; pieces of a row, of an input, and of a thread.
     static constexpr u32 ROW = sizeof(E) * LANES, IN_ROW = ROW / PIECE;
     static constexpr u32 PIECES = A * B * TILES * IN_ROW, OWN = (PIECES + THREADS - 1) / THREADS;
     static_assert(ROW % PIECE == 0, "rows are copied in pieces");
@@ -86,7 +86,7 @@ template <class S, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
         for (int k = 0; k < FEW; k++) table[k] += start * strides[begin + k];
     }
 
-    // Copies this thread's pieces of the next slices whose numbers are in a range.
+    // Copies this thread's pieces of the next slices whose numbers are from `low` to below `high`.
     __device__ __forceinline__ void fill(char *stage, u32 low, u32 high) const {
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
@@ -105,7 +105,7 @@ template <class S, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
         for (int k = 0; k < FEW; k++) table[k] += slab[k];
     }
 
-    // The sum of the inputs for values `i` and `j` of the tile's axes.
+    // Returns the combination of the inputs for values `i` and `j` of the tile's axes.
     __device__ __forceinline__ E read(const char *stage, int i, int j, S s) const {
         E sum = s.one();
 #pragma unroll
@@ -117,10 +117,10 @@ template <class S, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
     }
 };
 
-// How much of n is beyond `before`.
+// Returns n - before, or 0 if n is smaller.
 constexpr __host__ __device__ u32 beyond(u32 n, u32 before) { return n < before ? 0 : n - before; }
 
-// XY, XZ and YZ are how many inputs each group has.
+// Computes large messages; XY, XZ and YZ are the numbers of inputs of the groups.
 template <class S, int RX, int RY, int RZ, int TX, int TY, int TZ, int LANES, int BLOCKS, int XY, int XZ, int YZ>
 __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
     join_staged(char *memory, const __grid_constant__ Box box, S s) {
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
         yz.move(strides, BEGIN_YZ, start);
         out += start * strides[box.inputs];
     }
-    // the last tile of a box is moved back where it would not fit
+    // the last tile of a box is moved back if it would not fit
     out += min(x * RX, box.values[0] - RX) * box.x + min(y * RY, box.values[1] - RY) * box.y +
            min(z * RZ, box.values[2] - RZ) * box.z + lane * sizeof(E);
 
@@ -179,9 +179,9 @@ __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
 #pragma unroll
             for (int k = 0; k < RZ; k++) least[i][j][k] = s.zero();
 
-    // Stages in turn: where the next value is, and where to put that STAGES - 1 further on.
+    // offsets of the stage of the next value, and of the free stage for the value that follows STAGES - 1 later
     u32 stage = 0, free = (STAGES - 1) * STAGE;
-    // `more` is known where this is inlined.
+    // `more` is a constant where this is inlined
     const auto join = [&](bool more) {
         await_stages<STAGES - 2>();
         // all copies of the stage are done, and no thread reads the free stage any more
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
                     const E first = XY == 0 ? row_xz[k] : s.combine_aside(row_xy[j], row_xz[k], (E)box.one);
                     least[i][j][k] = s.fold_joined(first, row_yz[j][k], least[i][j][k]);
                 }
-            // copies are issued between the sums: all at a time, they would stall every thread
+            // copies are issued between the sums, because all at once would stall every thread
             if (more) fill(free, i, RX);
         }
         end_stage();

@@ -1,11 +1,11 @@
 // The lanes of a state, a lane group, assign one variable: FANG's steps with every rating in registers. Lane p of the
-// first NV holds the values p * N .. p * N + N - 1 of a row, so lanes are in the order of values and picks equal the
-// CPU's bit for bit. NN slots of NV lanes share the functions on the variable. A lane group of one lane needs no
-// shuffles.
+// first NV holds the values p * N .. p * N + N - 1 of a row, so lanes are in the order of values and the selected
+// values equal the CPU's bit for bit. NN slots of NV lanes share the variable's functions. A lane group of one lane
+// needs no shuffles.
 //
-// Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16. These add up two at a time
-// without a carry, as the host has checked that no row of a variable sums to 2^16. Where BYTE_ROWS, eight entries of 8
-// bits lie in memory (`unit_at`).
+// Rows are read in units of 16 bytes: four entries of 32 bits or, if HALF, eight of 16. These are added two at a time
+// without a carry, because the host has checked that no row of a variable sums to 2^16. With BYTE_ROWS, memory has
+// eight entries of 8 bits (`unit_at`).
 #pragma once
 #include "core.cuh"
 #include "weight.cuh"
@@ -14,7 +14,7 @@ template <int NV_, int NN_, int Q_, bool HALF_> struct StateLanes {
     static constexpr int NV = NV_, NN = NN_, Q = Q_, LANES = NV * NN, UNIT = HALF_ ? 8 : 4, N = UNIT * Q;
     static constexpr bool HALF = HALF_;
     int lane;   // within the group
-    u32 mask;   // of the warp's lanes that go together
+    u32 mask;   // lanes of the warp that run together
 
     __device__ __forceinline__ int part() const { return lane % NV; }
     __device__ __forceinline__ int slot() const { return lane / NV; }
@@ -29,7 +29,7 @@ template <int NV_, int NN_, int Q_, bool HALF_> struct StateLanes {
         for (int s = 1; s < LANES; s <<= 1) x += __shfl_xor_sync(mask, x, s);
         return x;
     }
-    // The least of all parts' numbers.
+    // Returns the least of all parts' numbers.
     __device__ __forceinline__ int least(int x) const {
 #pragma unroll
         for (int s = 1; s < NV; s <<= 1) x = min(x, __shfl_xor_sync(mask, x, s));
@@ -37,7 +37,7 @@ template <int NV_, int NN_, int Q_, bool HALF_> struct StateLanes {
     }
 };
 
-// Four words of a row: entries, or pairs of them.
+// Adds four words of a row: entries, or pairs of them.
 __device__ __forceinline__ void add(uint4 &a, const uint4 &b) {
     a.x += b.x;
     a.y += b.y;
@@ -45,7 +45,7 @@ __device__ __forceinline__ void add(uint4 &a, const uint4 &b) {
     a.w += b.w;
 }
 
-// A unit of the core's rows. Where BYTE_ROWS, it lies in memory as eight bytes, and comes as eight entries of 16 bits.
+// Returns a unit of the core's rows. With BYTE_ROWS, converts eight bytes in memory to eight entries of 16 bits.
 __device__ __forceinline__ uint4 unit_at(const Core &core, u32 at) {
 #ifdef BYTE_ROWS
     const uint2 bytes = __ldg((const uint2 *)core.rows + at);
@@ -67,7 +67,7 @@ template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit,
     }
 }
 
-// An incidence as it is loaded, the distance of its rows under consecutive values if it is binary, and its row in a
+// An incidence as it is loaded; the distance between the rows of consecutive values, if it is binary; and its row in a
 // state.
 #ifdef LINKS
 using Link = uint2;
@@ -104,9 +104,9 @@ __device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int un
     }
 }
 
-// The part of a visit's data that does not depend on the state: this lane's first incidence and unary costs, or another
-// lane's where it has none. Lane groups load it a visit ahead; a lane with its own state has no registers to spare. No
-// decision depends on these loads, as it would wait for them.
+// The part of a visit's data that does not depend on the state: this lane's first incidence and unary costs, or those
+// of another lane if it has none. Lane groups load it one visit ahead; a lane with its own state has no registers to
+// spare. No branch depends on these loads, because it would wait for them.
 template <class T> struct Ahead {
     static constexpr bool AHEAD = T::LANES > 1;
     static constexpr int QUADS = T::N / 4;
@@ -136,8 +136,8 @@ template <class T> struct Ahead {
     }
 };
 
-// Sums the rows of a variable's functions under the others' values, without functions whose first other variable is in
-// `member`.
+// Sums the rows of a variable's functions under the other variables' values, without functions whose first other
+// variable is in `member`.
 template <class T, class V>
 __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                          const Ahead<T> &ahead, const u8 *member, uint4 (&sums)[T::Q]) {
@@ -155,7 +155,7 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
         // each lane sums its own incidences without exchange; binary functions first, which need less unpacking
         const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
         constexpr u32 IN_FLIGHT = 4;
-        // loads IN_FLIGHT rows at a time, those of `last` for all behind it
+        // loads IN_FLIGHT rows at a time; incidences beyond `last` load that of `last`
         const auto load_ahead = [&](u32 k, u32 last, auto row) {
             Link its[IN_FLIGHT];
             uint4 loaded[IN_FLIGHT][Q];
@@ -175,7 +175,7 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
 #pragma unroll 1
         for (; k + IN_FLIGHT <= binaries; k += IN_FLIGHT)
             load_ahead(k, ~0u, [&](u32, const Link &it) { return row_under(it); });
-        // the first row, of zeros, where there are fewer
+        // lanes without an incidence add the first row, which is zeros
         if (k < binaries)
             load_ahead(k, binaries - 1, [&](u32 r, const Link &it) { return r < binaries ? row_under(it) : 0; });
 #pragma unroll 4
@@ -188,13 +188,13 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
                 if (j < units) add(sums[j], unit_at(core, row + j));
         }
     } else {
-        // rows loaded at a time: eight units, or those of a lane's incidence each
+        // number of rows loaded at a time: eight units, or those of one incidence per lane
         constexpr int MOST = Q < 8 ? 8 / Q : 1, ROWS = MOST < NV ? MOST : NV;
         for (u32 k = 0; k < incidences; k += LANES) {
             const u32 mine = k + lanes.lane, there = min(mine, incidences - 1);
             const Link it = k == 0 ? ahead.incidence(core, lanes, info) : link_at(core, info.x + there);
             const int own = row_of(core, info.x + there, it, more, x, member, units);
-            // the first row is all zeros, as long as the widest: lanes without an incidence
+            // lanes without an incidence add the first row, which is zeros and as long as the longest row
             const int row = mine < incidences ? own : 0;
 #pragma unroll
             for (int t = 0; t < NV; t += ROWS) {
@@ -223,7 +223,7 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
     }
 }
 
-// Ratings from such sums: unary costs are added, padding gets PADDING.
+// Computes ratings from such sums: adds unary costs, and sets padding to PADDING.
 template <class T>
 __device__ __forceinline__ void complete(const Core &core, const T &lanes, const uint4 &info, const Ahead<T> &ahead,
                                          const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
@@ -246,7 +246,8 @@ __device__ __forceinline__ void complete(const Core &core, const T &lanes, const
     }
 }
 
-// The ratings of a variable's values under the others', without functions whose first other variable is in `member`.
+// Computes the ratings of a variable's values under the other variables' values, without functions whose first other
+// variable is in `member`.
 template <class T, class V>
 __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                      const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
@@ -255,8 +256,8 @@ __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Val
     complete(core, lanes, info, ahead, sums, ratings);
 }
 
-// Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. The lane that has it
-// (of the first slot) gets it, the others -1.
+// Aggregates, maps, computes prefix sums and selects: the value whose interval contains the scaled `bits`. The lane of
+// the first slot that holds this value returns it, the others return -1.
 template <class T>
 __device__ __forceinline__ int pick(const T &lanes, const uint2 &boltzmann, const int (&ratings)[T::N], u64 bits) {
     int low = ratings[0];
@@ -286,7 +287,7 @@ __device__ __forceinline__ int pick(const T &lanes, const uint2 &boltzmann, cons
     return value;
 }
 
-// Sets a variable to the value picked by one lane; returns 1 to that lane if it has changed.
+// Sets a variable to the value that one lane selected; returns 1 to that lane if it changed.
 template <class T, class V>
 __device__ __forceinline__ u32 assign(const T &lanes, const Values<V> &x, u32 variable, int value) {
     u32 moved = 0;

@@ -1,4 +1,4 @@
-// Sums of weights and their prices, in integers with the CPU's limits.
+// Sums of weights and their costs, in integers with the CPU's limits.
 #pragma once
 #include "constants.cuh"
 #include "rng.cuh"
@@ -7,13 +7,13 @@ typedef long long i64;
 
 constexpr i64 LARGEST = 0x7fffffffffffffffll;
 
-// What a total of a sum costs, as `globals::sums::Sum` says.
+// The cost of a sum's total, as in `globals::sums::Sum`.
 struct Sum {
     i64 low, high, short_, excess, limit;
-    double step; // its weights on average
+    double step; // mean of its weights
     u32 rule, measure;
 
-    // A cost, at least 0, so many times; FORBIDDEN from there on.
+    // Returns `count` times a nonnegative cost, saturated at FORBIDDEN.
     __device__ static i64 times(i64 cost, u64 count) {
         if (cost == 0 || count == 0) return 0;
         const u64 product = (u64)cost * count;
@@ -23,14 +23,14 @@ struct Sum {
         if (gap == 0) return 0;
         if (measure == HARD) return times(short_, 1);
         if (measure == LINEAR) return times(short_, gap);
-        // its square may have more than 64 bits
+        // the square may have more than 64 bits
         return __umul64hi(gap, gap) ? short_ ? FORBIDDEN : 0 : times(short_, gap * gap);
     }
-    // How far one number is above another, if it is; as much as 63 bits hold.
+    // Returns how far one number is above another, 0 if it is not, saturated at 63 bits.
     __device__ static u64 above(i64 number, i64 other) {
         return number > other ? min((u64)number - (u64)other, (u64)LARGEST) : 0;
     }
-    // FORBIDDEN where it is.
+    // Returns the cost of a total, FORBIDDEN if it is infeasible.
     __device__ i64 cost(i64 total) const {
         const u64 below = above(low, total), beyond = above(total, high);
         i64 cost;
@@ -41,7 +41,7 @@ struct Sum {
         else cost = times(short_, (u64)total * (u64)(total - 1) / 2);
         return cost < limit ? cost : FORBIDDEN;
     }
-    // How far a total is from where it costs nothing.
+    // Returns the distance of a total from the nearest one of cost 0.
     __device__ i64 distance(i64 total) const {
         const u64 below = above(low, total), beyond = above(total, high);
         if (rule == NOT) return total == low;

@@ -1,11 +1,11 @@
-// Local search on sums, equal to the CPU backend (drivers/sums/walk.rs). A warp has a walk, its tables in global
-// memory: lanes rate values side by side and settle the sums that a change moves. Doubles are added and multiplied in
-// the CPU's order, by one lane each or by all alike.
+// Local search on sums, equal to the CPU backend (drivers/sums/walk.rs). Each walk has a warp, and its tables are in
+// global memory: lanes rate values side by side and update the sums that a move changes. Doubles are added and
+// multiplied in the CPU's order, either by one lane each or by all lanes alike.
 #include "layout.cuh"
 #include "sum.cuh"
 #include "walks.cuh"
 
-// Lanes that look at one of the variables that may answer.
+// Number of lanes that rate one of the variables that may follow in a chain.
 constexpr u32 SHARE = 32 / TRIED;
 static_assert(SHARE * TRIED == 32 && SHARE > 1, "a warp looks at all of them, its last lane not alone");
 
@@ -15,14 +15,14 @@ struct SumInput {
     u32 sums;
     u32 frees;
     int hard;                   // cost of a forbidden entry
-    u32 shift;                  // from costs to entries
-    double unit;                // of an entry
-    double rise, fall;          // what becomes of prices with a sweep
+    u32 shift;                  // right shift from costs to entries, in bits
+    double unit;                // cost of one unit of an entry
+    double rise, fall;          // factors of prices after a sweep
     double least, largest;      // price
-    double halving;             // of a number, in logarithms
-    const u32 *free;            // the variables that have a choice
-    const u8 *is_free;          // of each variable
-    const u32 *choices_of;      // the first of each variable's values that are left, and the end
+    double halving;             // logarithm of 2
+    const u32 *free;            // the variables with several choices
+    const u8 *is_free;          // for each variable
+    const u32 *choices_of;      // the first remaining value of each variable, and the end
     const u16 *choices;
     const u32 *values_of;       // the first of each variable's values
     const u32 *terms_of;        // the first term of each value, and the end
@@ -30,7 +30,7 @@ struct SumInput {
     const u32 *readers_of;      // the first variable of each sum, and the end
     const u32 *readers;
     const Sum *rules;
-    const double *logarithms;   // of the fractions from a half to one, their negatives
+    const double *logarithms;   // negated logarithms of fractions from 1/2 to 1
 };
 
 struct WalkProgress {
@@ -41,13 +41,13 @@ struct WalkProgress {
     u32 left, broken, kept;
 };
 
-// A walk's tables.
+// The tables of a walk.
 struct Tables {
     i64 *totals;            // of each sum
     double *paid, *prices;  // of each sum
     int *costs;             // of each value
     u32 *values;            // of each variable
-    u32 *broken, *places;   // the violated sums, and where each sum stands among them
+    u32 *broken, *places;   // the violated sums, and the index of each sum among them
     u16 *best;
 
     __device__ Tables(const SumInput &l, const Walks &w, u32 walk) {
@@ -62,7 +62,7 @@ struct Tables {
     }
 };
 
-// The sums that a change moves, ascending, and by how much.
+// The sums that a move changes, ascending, and their changes.
 struct Changes {
     const longlong2 *old, *old_end, *next, *next_end;
     u32 sum;
@@ -76,7 +76,7 @@ struct Changes {
         next_end = l.terms + __ldg(l.terms_of + first + to + 1);
     }
 
-    // Whether there is one more.
+    // Advances to the next changed sum; returns whether there is one.
     __device__ __forceinline__ bool advance() {
         for (;;) {
             const longlong2 none = make_longlong2(LARGEST, 0);
@@ -98,7 +98,7 @@ struct Changes {
     }
 };
 
-// A change of a variable: what it costs more, its place among those looked at, the variable and the value.
+// A rated move: its cost increase, its rank among the moves, the variable and the value.
 struct Rated {
     double rise;
     u32 place, v, value;
@@ -117,12 +117,12 @@ __device__ __forceinline__ Rated least_of(Rated x) {
     return x;
 }
 
-// Worse than any.
+// Returns a move that is worse than any other.
 __device__ __forceinline__ Rated no_change() {
     return Rated{__longlong_as_double(0x7ff0000000000000ll), NONE, NONE, 0};
 }
 
-// One warp with its walk. `s` is equal in all lanes, except `ratings`.
+// A warp with its walk. `s` is equal in all lanes, except `ratings`.
 struct Walk {
     const SumInput &l;
     const Tables t;
@@ -134,7 +134,7 @@ struct Walk {
 
     __device__ __forceinline__ u32 costs_of(u32 v) const { return 4 * __ldg(l.layout.starts + v); }
 
-    // How far the values of an incident's variables but `except` move its row.
+    // Returns how far the values of an incident's variables, except `except`, shift its row.
     __device__ u32 shift_of(u32 incident, u32 except) const {
         const u32 end = __ldg(&l.layout.incidents[incident + 1].y);
         u32 shift = 0;
@@ -154,14 +154,14 @@ struct Walk {
         if (x.w) atomicAdd(t.costs + 4 * quad + 3, x.w);
     }
 
-    // What a total of a sum costs.
+    // Returns the cost of a sum's total; the priced distance if the total is infeasible.
     __device__ __forceinline__ double price(u32 sum, i64 total) const {
         const Sum &rule = l.rules[sum];
         const i64 cost = rule.cost(total);
         return cost < FORBIDDEN ? (double)cost : t.prices[sum] * (double)rule.distance(total);
     }
 
-    // What a change costs more.
+    // Returns the cost increase of a move.
     __device__ double rise(u32 v, u32 own, u32 value) {
         const u32 first = costs_of(v);
         double rise = (double)(t.costs[first + value] - t.costs[first + own]) * l.unit;
@@ -173,8 +173,8 @@ struct Walk {
         return rise;
     }
 
-    // Looks at values `from`, `from + by`, ... of those of a variable that are tried; it is the `number`-th of the
-    // variables looked at.
+    // Rates values `from`, `from + by`, ... of those of a variable that are tried; `number` is the variable's rank
+    // among the variables rated.
     __device__ void cheapest(u32 v, u64 who, u32 from, u32 by, u32 number, Rated &best) {
         const u32 begin = __ldg(l.choices_of + v), count = __ldg(l.choices_of + v + 1) - begin, own = t.values[v];
         u32 first = 0, tried = 2;
@@ -192,8 +192,8 @@ struct Walk {
         }
     }
 
-    // Each lane may have a sum whose total changes, lower lanes lower sums; `first`: they are settled for the first
-    // time.
+    // Updates sums. Each lane may have a sum whose total changes, lower lanes lower sums. `first` says that sums are
+    // evaluated for the first time.
     __device__ void settle(bool active, u32 sum, i64 change, bool first) {
         i64 charged = 0;
         bool breaks = false, turns = false;
@@ -231,7 +231,7 @@ struct Walk {
         __syncwarp();
     }
 
-    // Gives a variable another value.
+    // Gives a variable another value, and updates all tables.
     __device__ void set(u32 v, u32 value) {
         const u32 own = t.values[v], first = costs_of(v);
         s.energy += (i64)t.costs[first + value] - t.costs[first + own];
@@ -268,7 +268,7 @@ struct Walk {
         __syncwarp();
     }
 
-    // A variable, often one of a violated function if there are any.
+    // Draws a variable, often one of a violated function if there are any.
     __device__ u32 drawn(u64 draw) const {
         const u32 any = __ldg(l.free + below(mix(draw, ANY), l.frees));
         if (s.broken && mix(draw, OF_BROKEN) >> 63) {
@@ -286,11 +286,11 @@ struct Walk {
             violates = t.costs[costs_of(v) + t.values[v]] >= l.hard;
         }
         const u32 bits = __ballot_sync(ALL, violates);
-        // the last lane has any
+        // the last lane has the random variable
         return __shfl_sync(ALL, v, bits ? __ffs(bits) - 1 : 31);
     }
 
-    // The violated sum that a change of a variable has made the most expensive; NONE where none is violated.
+    // Returns the violated sum with the highest cost of those that a move has changed; NONE if none is violated.
     __device__ u32 dearest(u32 v, u32 before) const {
         const u32 first = __ldg(l.values_of + v), own = t.values[v];
         const u32 here = __ldg(l.terms_of + first + own), there = __ldg(l.terms_of + first + before);
@@ -307,18 +307,18 @@ struct Walk {
         return least_of(best).v;
     }
 
-    // How far below 0 the logarithm of a number is that was drawn evenly from 0 to 1.
+    // Returns minus the logarithm of a number drawn uniformly from 0 to 1.
     __device__ double threshold(u64 bits) const {
         bits |= 1;
         const int halvings = __clzll(bits);
         return (double)halvings * l.halving + __ldg(l.logarithms + (bits << halvings >> 53) % FRACTIONS);
     }
 
-    // One move, taken or undone.
+    // Makes one chain of moves, which is accepted or undone.
     __device__ void step() {
         s.temperature *= s.cooling;
         const u64 draw = mix(s.key, s.step);
-        // what it has changed, and what values were there before
+        // variables that were changed, and their previous values
         u32 changed[CHAIN + 1], before[CHAIN + 1], count = 0;
         const u32 first = drawn(draw);
         Rated best = no_change();
@@ -356,7 +356,7 @@ struct Walk {
         while (count--) set(changed[count], before[count]);
     }
 
-    // Violated sums become dearer; where there are none all become cheaper.
+    // Raises the prices of violated sums; if there are none, lowers all prices.
     __device__ void reprice() {
         for (u32 k = lane; k < s.broken; k += 32) {
             const u32 sum = t.broken[k];
@@ -377,7 +377,7 @@ struct Walk {
         for (u32 v = lane; v < l.layout.variables; v += 32) t.best[v] = t.values[v];
     }
 
-    // What changing a variable costs or saves in tables on average.
+    // Returns the mean absolute cost change in tables when one variable changes.
     __device__ double stake() const {
         i64 total = 0;
         u64 count = 0;
@@ -397,7 +397,7 @@ struct Walk {
         return count ? (double)total * l.unit / (double)count : 0;
     }
 
-    // All tables of the values that it begins with.
+    // Computes all tables for the initial values.
     __device__ void begin(const u16 *values) {
         const u32 n = l.layout.variables, group = l.layout.group;
         if (!(s.kept & VALUES))
@@ -444,13 +444,13 @@ struct Walk {
     }
 };
 
-// All walks continue for some steps, or begin.
+// Continues or begins all walks, for some steps.
 extern "C" __global__ void __launch_bounds__(128) walk(SumInput l, Walks w, u32 steps) {
     const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (walk >= w.count) return;
     Walk own(l, w, walk);
     WalkProgress &s = own.s;
-    // there has been none
+    // the walk has not been used
     if (s.key == 0) return;
     if (s.step == 0) own.begin(w.starts + (u64)walk * l.layout.variables);
     const u64 ratings = s.ratings;

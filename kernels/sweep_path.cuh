@@ -2,7 +2,8 @@
 #pragma once
 #include "core.cuh"
 
-// A sequence of the variables, color class by color class; `order` decides the first class and the stride to the next.
+// A sequence of the variables, color class by color class; `order` determines the first class and the stride to the
+// next.
 struct SweepPath {
     u32 at, stride, place, end;
 

@@ -1,11 +1,11 @@
 // Tabu search on gamma tables, equal to the CPU backend. A block has a search: the cost of every value of every
-// variable under the others' values, in shared memory where it fits, and the step until which each is tabu. A step is a
-// FANG pass over all moves of variables in conflict: the aggregate is the least free difference, moves of that
-// difference weigh 1.
+// variable under the other variables' values, in shared memory if it fits, and the step until which each value is tabu.
+// A step is a FANG pass over all moves of variables in conflict: the aggregate is the least cost change that is not
+// tabu, and moves with that change have weight 1.
 #include "layout.cuh"
 #include "walks.cuh"
 
-// More than any move's difference: no free move.
+// Larger than any move's change: no move is available.
 constexpr int NOTHING = 0x7fffffff;
 
 struct WalkProgress {
@@ -15,9 +15,9 @@ struct WalkProgress {
     u32 step, best_step, changed, tenure, conflicts;
 };
 
-// Tables of a search: costs of moves above the variable's least cost and until when they are tabu; each variable's cost
-// and the place of its value; variables in conflict, as bits and as a list. U is u32, or u16 where no variable's costs
-// sum to 2^16: steps are then those since the round began.
+// Tables of a search: costs of moves above the variable's least cost, and until when they are tabu; each variable's
+// cost and the index of its value; variables in conflict, as bits and as a list. U is u32, or u16 if no variable's
+// costs sum to 2^16: steps are then counted from the start of the round.
 template <class U> struct Tables {
     U *gamma;
     U *until;
@@ -25,7 +25,7 @@ template <class U> struct Tables {
     u32 *held;
     u32 *hot;
     U *listed;
-    const u32 *starts, *ranges; // as in the layout: each step waits for them
+    const u32 *starts, *ranges; // as in the layout; each step waits for them
 
     __device__ __forceinline__ static uint4 quad(const u32 *from, u32 at) { return ((const uint4 *)from)[at]; }
     __device__ __forceinline__ static uint4 quad(const u16 *from, u32 at) {
@@ -33,7 +33,8 @@ template <class U> struct Tables {
         return make_uint4(x.x & 0xffff, x.x >> 16, x.y & 0xffff, x.y >> 16);
     }
 
-    // Adds to the costs of a quad's moves. Two of 16 bits are one number: another adder returns a borrow.
+    // Adds to the costs of a quad's moves. Two costs of 16 bits are added as one number: later additions return a
+    // borrow.
     __device__ __forceinline__ void add(u32 *, u32 at, const int4 &x) const {
         if (x.x) atomicAdd(gamma + 4 * at, (U)x.x);
         if (x.y) atomicAdd(gamma + 4 * at + 1, (U)x.y);
@@ -67,7 +68,7 @@ __device__ __forceinline__ int of(const int4 &x, u32 place) {
     return place == 0 ? x.x : place == 1 ? x.y : place == 2 ? x.z : x.w;
 }
 
-// How far the values of an incident's variables but `except` move its row.
+// Returns how far the values of an incident's variables, except `except`, shift its row.
 template <class U>
 __device__ __forceinline__ u32 shift_of(const Layout &l, const Tables<U> &t, u32 incident, u32 except) {
     const u32 end = __ldg(&l.incidents[incident + 1].y);
@@ -144,7 +145,7 @@ __device__ __forceinline__ u32 count_of(const int4 &x, int wanted) {
     return (x.x == wanted) + (x.y == wanted) + (x.z == wanted) + (x.w == wanted);
 }
 
-// The differences of a quad's moves whose variable costs `now`; NOTHING where tabu without a new best.
+// Returns the changes of a quad's moves if the variable's cost is `now`; NOTHING for tabu moves without a new best.
 template <class U>
 __device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 step, int aspired) {
     const uint4 cost = t.quad(t.gamma, quad), until = t.quad(t.until, quad);
@@ -156,18 +157,18 @@ __device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 
                      rating(cost.w, until.w));
 }
 
-// All searches continue, or begin. SHARED: the tables are in shared memory.
+// Continues or begins all searches. If SHARED, the tables are in shared memory.
 template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walks w, u32 steps) {
     extern __shared__ int4 shared[];
-    // for each warp the least rating and its number of moves, for this step and the next
+    // for each warp the least change and the number of moves that have it, for this step and the next
     __shared__ int2 found[2][16];
-    // the move taken, the one held before, their variable
+    // the move taken, the previous move of its variable, and the variable
     __shared__ uint3 picked;
     __shared__ u32 conflicts;
     const u32 slot = blockIdx.x, n = l.variables, thread = threadIdx.x, threads = blockDim.x;
     const u32 warp = thread / 32, warps = threads / 32, lane = thread % 32, moves = 4 * l.quads;
     const u32 lower = (1u << lane) - 1;
-    // behind its tables the hashes that it remembers
+    // the tables are followed by the remembered hashes
     u32 *own = w.tables + slot * w.words, *seen = own + w.words - REMEMBERED;
     const u32 size = w.words - REMEMBERED;
     U *at = SHARED ? (U *)shared : (U *)own;
@@ -195,15 +196,15 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         const u32 bits = __ballot_sync(~0u, v < n && t.now[v] > 0);
         if (lane == 0) t.hot[v / 32] = bits;
     }
-    // what tabu steps count from
+    // the step from which tabu steps are counted
     const u32 base = sizeof(U) == 2 ? s.step : 0;
-    // of each warp's 32 variables a word, in their order, those in conflict
+    // each warp lists those of its variables that are in conflict, in order, a word of 32 variables at a time
     const u32 part = (words + warps - 1) / warps;
     const u32 first = min(warp * part, words), end = min(first + part, words);
     U *listed = t.listed + 32 * first;
     u32 hot = 0;
     const u32 side = 32 / l.group;
-    // the moves that a lane rates in a round: adjacent rows, or laps along one
+    // the moves that a lane rates in a round: adjacent rows, or successive parts of one row
     auto rated = [&](u32 round, u32 step, int aspired, u32 &own, u32 &quad) {
         const u32 lap = l.laps == 1 ? 0 : round % l.laps,
                   row = (l.laps == 1 ? round : round / l.laps) * side + lane / l.group;
@@ -214,7 +215,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         return quad < t.starts[own + 1] ? rate(t, quad, t.now[own], step, aspired) : nothing;
     };
     const u32 longest = max(n * (TENURE_ONE / 2), LEAST_TENURE);
-    // the first warp does the bookkeeping; it learns a step later whether an assignment is a repeated one
+    // the first warp adapts the tenure; it learns one step later whether an assignment is repeated
     u32 known = 0, tag = 1;
     auto react = [&]() {
         if (known == tag) s.tenure = min(s.tenure + s.tenure / 10 + TENURE_ONE, longest);
@@ -230,7 +231,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
             improved = false;
         }
         const int aspired = (int)max(min(s.best - s.energy, 0ll), (i64)(-0x7fffffff - 1) / 2);
-        // the least rating of a lane, how many have it, and in which rounds (the last bit: in any later one)
+        // the least change of a lane, how many moves have it, and in which rounds (the last bit: any later round)
         int least = NOTHING;
         u32 count = 0, rounds = 0, bit = 1;
         hot = 0;
@@ -288,7 +289,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
                 }
                 if (rank < all) {
                     u32 nth = rank - before;
-                    // one lane's, as the difference wraps in those behind it
+                    // exactly one lane, because the difference wraps around in later lanes
                     if (nth < count_of(x, best)) {
                         u32 j = 0;
                         while (of(x, j) != best || nth-- != 0) j++;
@@ -365,7 +366,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         w.progress[slot] = s;
     }
     if (sizeof(U) == 2) {
-        // the next round counts from its own beginning
+        // the next round counts steps from its own start
         const u32 gone = s.step - base;
         for (u32 move = thread; move < moves; move += threads) {
             const u32 until = t.until[move];

@@ -1,5 +1,5 @@
-// Guided trajectories, equal to the CPU backend move by move. A group of threads has a state. This text follows a
-// heuristic's text, which defines `Heuristic`.
+// Guided trajectories, equal to the CPU backend move by move. A group of threads has a state. This source follows a
+// heuristic's source, which defines `Heuristic`.
 #pragma once
 #if NEIGHBOURHOOD
 #include "groups.cuh"
@@ -7,29 +7,29 @@
 #include "network.cuh"
 #endif
 
-// What follows of a state, and what its last trajectory did; the host's type is `guided::cuda::TrajectoryProgress`.
+// Progress of a state and of its last trajectory; the host's type is `guided::cuda::TrajectoryProgress`.
 struct TrajectoryProgress {
     i64 energy, record;          // of the state; the least of all its trajectories
-    i64 kept, recounted;         // where assignments are verified: the first energies that differ,
+    i64 kept, recounted;         // if assignments are verified: the first energies that differ,
     u32 fault;                   // and the variable that was assigned before
     u32 proposed, taken;         // groups
-    u32 taken_changed;           // values that groups taken changed,
-    u32 taken_improved;          // and how many of these led to a record
-    u32 senseless, beyond;       // a variable of a group and a value that it does not have
-    u32 pass, improved;          // its passes, and as many at the last record
+    u32 taken_changed;           // values that accepted groups changed,
+    u32 taken_improved;          // and how many of these groups led to a record
+    u32 senseless, beyond;       // a variable of a group and an invalid value
+    u32 pass, improved;          // its passes, and their number at the last record
     u32 moves, ratings, drawn, changed, improvements;
-    u32 weightless, held;        // a variable that had no value of any weight, and the value that it kept
-    u32 strange;                 // a variable that has a value whose weight is not a number
+    u32 weightless, held;        // a variable whose values all had weight 0, and the value it kept
+    u32 strange;                 // a variable with a value whose weight is NaN
     u32 outcome;                 // STOPPED, WORSE, AS_GOOD or BETTER
 };
 
 // Arguments of a generation; the host's type is `guided::cuda::BatchArgument`.
 struct Batch {
     u32 *states;                 // `words` of each: values, then memory
-    u64 *working;                // of the offspring, `room` 64-bit words of each, where shared memory is too small
+    u64 *working;                // of the offspring, `room` 64-bit words of each, if shared memory is too small
     u32 *bests;                  // the best assignment of each trajectory
     TrajectoryProgress *progress;
-    const uint2 *trajectories;        // of each state: the first of its temperatures, how many passes
+    const uint2 *trajectories;        // of each state: index of its first temperature, number of passes
     const double *temperatures;  // of all passes
     const u32 *order;            // of the states: long trajectories first
     const u32 *stop;
@@ -70,7 +70,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
     __device__ __forceinline__ void take(const Visit &visit, u32 value) {
         const int rise = visit.template rise<Group<THREADS>::LANES>(value, group.lane, group.mask);
         group.sync();
-        // a best assignment is kept when it is left
+        // a best assignment is stored when it is left
         if (rise > 0 && moved && progress.energy <= best_energy) keep_best();
         moved = true;
         if (group.rank == 0) {
@@ -150,18 +150,18 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
             if (value != visit.held) take(visit, value);
             group.sync();
         }
-        // intermediate values of a group are not picks
+        // intermediate values of a group do not count as improvements
         progress.improvements = improvements;
         verify(view.member(0)[0]);
     }
 #endif
 
-    // Lets FANG pick; returns the variable's value afterwards.
+    // Lets FANG select a value; returns the variable's value afterwards.
     __device__ __forceinline__ u32 pick(const Visit &visit, u64 draw) {
         if (visit.template idle<Group<THREADS>::LANES>(group.lane, group.mask)) return visit.held;
         assign<u64, Visit, KEEP>(group, visit, state, visit.variable, mix(draw, visit.variable));
         const u32 picked = state.words[problem.picked];
-        // all have read it before the next pick writes it
+        // all threads have read it before the next selection writes it
         group.sync();
         if (picked == INACTIVE) return visit.held;
         progress.ratings += visit.possibilities();
@@ -178,7 +178,8 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         return picked;
     }
 
-    // Visits all variables in random order, by the heuristic or by cheapest values (`settles`), or returns to the best.
+    // Visits all variables in random order, by the heuristic or by values of least cost (`settles`), or returns to the
+    // best assignment (`home`).
     __device__ __forceinline__ void walk(Xoshiro &stream, double temperature, bool settles, bool home) {
         const u32 n = variables();
         // no thread reads the last visit any more
@@ -215,7 +216,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         }
     }
 
-    // Whether the host has set the stop flag: all threads get the same answer.
+    // Returns whether the host has set the stop flag; all threads get the same answer.
     __device__ __forceinline__ bool stopped(const u32 *stop) const {
         group.sync();
         if (group.rank == 0) state.words[problem.picked] = *(const volatile u32 *)stop;
@@ -223,7 +224,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         return state.words[problem.picked] != 0;
     }
 
-    // The trajectory, by the temperatures of its passes; false where the stop flag is set.
+    // Runs the trajectory with the temperatures of its passes; returns false if the stop flag is set.
     __device__ __forceinline__ bool run(Xoshiro stream, const double *temperatures, u32 passes, const u32 *stop) {
         TrajectoryProgress before = progress;
 #pragma unroll 1
@@ -252,7 +253,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
     }
 };
 
-// An offspring of each state, which replaces its parent where it is not worse; its memory is kept in any case.
+// Makes an offspring of each state, which replaces its parent if it is not worse; its memory is kept in any case.
 template <u32 THREADS, bool SHARED, u32 KEEP>
 __global__ void __launch_bounds__(block_of(THREADS)) run_trajectories(const Batch batch, const NetworkProblem problem) {
     extern __shared__ u64 homes[];

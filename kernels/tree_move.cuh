@@ -1,14 +1,14 @@
 // Tree moves, exact moves on an induced forest: min-sum from the leaves up, heat bath from the roots down. A forest's
-// nodes stand in levels, roots first; nodes of a level share no function.
+// nodes are stored in levels, roots first; nodes of a level share no function.
 #pragma once
 #include "rating_cache.cuh"
 
 // A node of `Core::nodes`, eight numbers.
 struct Node {
-    u32 variable, parent;          // the parent's place among the forest's nodes, ~0 at a root
+    u32 variable, parent;          // the parent's index among the forest's nodes, ~0 at a root
     u32 up, up_stride;             // rows over the parent's values, one for each value of the variable
     u32 down, down_stride;         // rows over the variable's values, one for each value of the parent
-    u32 first_child, children;     // in `Core::children`: places among the forest's nodes
+    u32 first_child, children;     // in `Core::children`: indices among the forest's nodes
 };
 
 __device__ __forceinline__ Node node_at(const Core &core, u32 at) {
@@ -16,8 +16,8 @@ __device__ __forceinline__ Node node_at(const Core &core, u32 at) {
     return Node{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
 }
 
-// Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node; `stride` apart where a lane
-// has its own state.
+// Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node. Quads are `stride` apart if
+// each lane has its own state.
 template <class T> struct Scratch {
     int4 *at;
     u32 stride;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void subtract(const Core &core, const T &lanes, u32 r
     }
 }
 
-// The costs of a node's values without the edges of its tree.
+// Computes the costs of a node's values without the edges of its tree.
 template <class T, class V, class K>
 __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const K &cache, u32 first,
                                      const Node &node, const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
@@ -80,7 +80,7 @@ __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Val
     }
 }
 
-// The row of a node and, unless it is a root, its message to the parent, less the message's least entry.
+// Computes the row of a node and, unless it is a root, its message to the parent, minus the message's least entry.
 template <class T, class V, class K>
 __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
                                         const u8 *member, u32 first, u32 at, const Scratch<T> &scratch) {
@@ -126,7 +126,8 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const 
             } else {
                 cost = __shfl_sync(lanes.mask, row[r], part < T::NV ? part : 0, LANES);
             }
-            // a lane group's values go together; slots beyond the domain add what is never least
+            // all lanes of a group process a value together; slots beyond the domain add PADDING, which is never the
+            // minimum
             if (LANES > 1 || value < domain) {
                 const bool in = value < domain;
                 const uint4 *edge = core.rows + node.up + (in ? value : 0) * node.up_stride;
@@ -159,7 +160,7 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const 
     lanes.sync();
 }
 
-// Draws a node given its parent; returns 1 to the lane that changed it.
+// Samples a node given its parent; returns 1 to the lane that changed it.
 template <class T, class V, class K>
 __device__ __forceinline__ u32 tree_down(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
                                          u32 first,

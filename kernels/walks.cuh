@@ -1,4 +1,4 @@
-// What kernels of local searches share; their texts define `WalkProgress`.
+// Declarations that kernels of local searches share; their sources define `WalkProgress`.
 #pragma once
 #include "constants.cuh"
 #include "rng.cuh"
@@ -11,11 +11,11 @@ constexpr u32 ALL = ~0u;
 struct WalkProgress;
 
 struct Walks {
-    u32 *tables;            // of each walk `words`
+    u32 *tables;            // `words` of each walk
     u64 words;
-    u16 *best;              // the best assignment of each
-    WalkProgress *progress; // of each; one of no steps begins
-    const u16 *starts;      // where each began or begins
+    u16 *best;              // the best assignment of each walk
+    WalkProgress *progress; // of each walk; a walk without steps begins
+    const u16 *starts;      // initial assignment of each walk
     const u32 *stop;
     u32 count;
 };

@@ -2,7 +2,7 @@
 #pragma once
 #include "rng.cuh"
 
-// Boltzmann weights in integers: differences beyond `x` weigh nothing, `y` is halvings a unit.
+// Returns a Boltzmann weight as an integer: 0 for differences above `x`; `y` is the number of halvings per unit.
 __device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
     const u32 halvings = min((u32)delta, boltzmann.x) * boltzmann.y >> 11;
     const u32 fraction = halvings & 0xffff;

@@ -13,7 +13,7 @@ struct WalkInput {
     const int *entries;  // the unary rows first, in the layout of the sums
     const u32 *first;    // the first sum of each variable, and the end
     const u32 *domains;
-    const u32 *starts;   // the first incidence (incidence) of each function, and the end
+    const u32 *starts;   // the first incidence of each function, and the end
     const uint4 *incidences;  // two each: base, variable, first, stride; second, stride, first of further pairs, pairs
     const u32 *ranges;   // the first of each variable's functions, and the end
     const uint2 *on;     // function, incidence
@@ -27,7 +27,7 @@ struct WalkProgress {
     u32 step, stuck, phase_end, phases, remembers, violated, heavy, fewest;
 };
 
-// A walk's tables.
+// The tables of a walk.
 struct Tables {
     u32 *values, *moved, *rests;
     int *hard, *soft, *weights;
@@ -49,7 +49,7 @@ struct Tables {
     }
 };
 
-// A move: its change of the weighted sum, since when its variable (the lower half) is unchanged, and the value.
+// A move: its change of the weighted sum, the variable (lower half) and the step of its last change, and the value.
 struct Rated {
     i64 change;
     u64 who;
@@ -69,7 +69,7 @@ __device__ __forceinline__ Rated least_of(Rated x) {
     return x;
 }
 
-// The variable of an incidence, and the start of its row where `except` has the value `instead`.
+// Returns the variable of an incidence, and the start of its row if `except` has the value `instead`.
 __device__ __forceinline__ u32 variable_of(const WalkInput &l, u32 incidence) {
     return __ldg(&l.incidences[2 * incidence].y);
 }
@@ -86,18 +86,19 @@ __device__ __forceinline__ u32 row_of(const WalkInput &l, const Tables &t, u32 i
     return row;
 }
 
-// One warp with its search. `s` is equal in all lanes, except `looked_at`.
+// A warp with its search. `s` is equal in all lanes, except `looked_at`.
 struct Walk {
     const WalkInput &l;
     const Tables t;
     WalkProgress s;
-    const u32 lane, lower, side; // lanes before this one; adjacent rows
+    const u32 lane, lower, side; // lane mask of previous lanes; rows processed at a time
 
     __device__ Walk(const WalkInput &l, const Walks &w, u32 walk)
         : l(l), t(l, w, walk), s(w.progress[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1),
           side(32 / l.group) {}
 
-    // The incidences of a function, each with its row by the lanes of a group: `with` has variable, row, place, sum.
+    // Calls `with` for the entries in the row of each incidence of a function, with incidence, entry and sum; the lanes
+    // of a group share a row.
     template <class F> __device__ __forceinline__ void rows(u32 function, F with) const {
         const u32 end = __ldg(l.starts + function + 1);
         #pragma unroll 1
@@ -116,7 +117,7 @@ struct Walk {
     }
 
     // Visits a list of functions in order, several at a time: `with` gets the function, or NONE, and returns whether it
-    // goes to the list `to`, which may be the same. Returns how many did.
+    // is added to the list `to`, which may be the same list. Returns the length of `to`.
     template <class F> __device__ u32 each(const u32 *from, u32 count, u32 *to, u32 kept, F with) const {
         for (u32 k = lane / l.group; k - lane / l.group < count; k += side) {
             const u32 function = k < count ? from[k] : NONE;
@@ -130,7 +131,7 @@ struct Walk {
         return kept;
     }
 
-    // Gives a function a new weight, computed from its own by `next`; returns that.
+    // Gives a function a new weight, computed from its own by `next`; returns the new weight.
     template <class F> __device__ __forceinline__ int reweigh(u32 function, F next) const {
         const int before = function == NONE ? 1 : t.weights[function], after = next(before);
         __syncwarp();
@@ -144,7 +145,7 @@ struct Walk {
         for (u32 v = lane; v < l.variables; v += 32) t.best[v] = t.values[v];
     }
 
-    // The mean difference of a variable's costs.
+    // Returns the mean, over variables, of the difference between their highest and lowest costs.
     __device__ i64 spread() const {
         i64 sum = 0;
         u32 count = 0;
@@ -279,7 +280,7 @@ struct Walk {
         __syncwarp();
     }
 
-    // One step towards fewer violated functions.
+    // Makes one step towards fewer violated functions.
     __device__ void repair(u64 draw) {
         Rated best = none();
         if (lane < min(s.violated, LOOKED_AT)) {
@@ -305,7 +306,7 @@ struct Walk {
         if (best.change != LARGEST) assign(draw, (u32)best.who, best.value);
     }
 
-    // Nothing is violated: one step towards less cost.
+    // Makes one step towards lower cost, if nothing is violated.
     __device__ void improve(u64 draw) {
         note();
         Rated best = none();
@@ -319,7 +320,7 @@ struct Walk {
         s.pressure++;
     }
 
-    // Sums, violated functions and cost of the values.
+    // Computes sums, violated functions and cost of the initial values.
     __device__ void begin(const u16 *values) {
         const u32 n = l.variables, sums = __ldg(l.first + n);
         i64 cost = 0;
@@ -356,7 +357,7 @@ struct Walk {
     }
 };
 
-// All searches continue for some steps, or begin.
+// Continues or begins all searches, for some steps.
 extern "C" __global__ void __launch_bounds__(128) walk(WalkInput l, Walks w, u32 steps) {
     const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (walk >= w.count) return;

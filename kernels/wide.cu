@@ -1,7 +1,7 @@
-// Children of one state over the whole device: all blocks of a child visit the variables of a color class together,
-// then wait for each other, or end. Values and ratings lie in global memory. Only the second-level cache is the same
-// for all blocks: those that wait read and write there (`volatile`, `__ldcg`, atomics). Equal, bit for bit, to a child
-// that all threads of the CPU make (`sweep_together`).
+// Children of one state over the whole device. All blocks of a child visit the variables of a color class together,
+// then wait for each other, or end. Values and evaluations are in global memory. Only the second-level cache is shared
+// by all blocks, so blocks that wait for each other read and write there (`volatile`, `__ldcg`, atomics). A child
+// equals, bit for bit, the one that all threads of the CPU make (`sweep_together`).
 #include "constants.cuh"
 #include "crossover.cuh"
 #include "rating_rows.cuh"
@@ -14,7 +14,7 @@ struct Step {
     i64 least; // the least rating of a variable's value at which it moves, or ALL_MOVE
 };
 
-// What the host reads; the sums are those of the launches since they were 0.
+// Results that the host reads. Sums are over all launches since the host set them to 0.
 struct Outcome {
     u64 moves;
     i64 total;
@@ -24,8 +24,8 @@ struct Outcome {
     u64 awaited; // the part that was waited for too long, and one; 0 where none was
 };
 
-// What blocks of a launch wait for. All of them must be on the device at once. The fewer they are the sooner all have
-// arrived: blocks of 1024 threads.
+// A barrier for the blocks of a launch. All of them must be on the device at once. Fewer blocks arrive sooner, so they
+// have 1024 threads.
 struct Together {
     u32 *arrived;
     u32 blocks;
@@ -44,20 +44,20 @@ struct Together {
     }
 };
 
-// Over a warp.
+// Returns the sum over a warp.
 template <class N> __device__ __forceinline__ N warp_sum(N x) {
     for (int s = 16; s > 0; s >>= 1) x += __shfl_xor_sync(~0u, x, s);
     return x;
 }
 
-// Random values.
+// Sets random values.
 template <class V> __global__ void scatter(Core core, V *values, u64 draw) {
     const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
     if (v < core.variables) values[v] = below(mix(draw, v), domain_of(__ldg(core.info + v)));
 }
 
-// The ratings of children, kept from visit to visit: most visits of a cool state change nothing, and a visit reads one
-// row instead of one for each function. Each part has the rows of its own variables.
+// The evaluations of children, kept from sweep to sweep: most visits of a cool state change nothing, and a visit reads
+// one row instead of one for each function. Each part has the rows of its own variables.
 struct Kept {
     u64 rows[MOST_PARTS];    // of each part; a variable's begins where its unary costs do
     u64 child_bytes;         // of one child's rows; several children have one part
@@ -68,7 +68,7 @@ struct Kept {
     u32 children;
 };
 
-// The rows of one child.
+// The rows of evaluations of one child.
 struct Rows {
     const Kept &kept;
     u64 begin;
@@ -77,7 +77,7 @@ struct Rows {
     __device__ __forceinline__ uint4 *of(u32 part) const { return (uint4 *)(kept.rows[part] + begin); }
 };
 
-// The children that a launch sweeps have as many blocks each.
+// The child that a block works on. All children of a launch have equal numbers of blocks.
 struct Child {
     u32 number, block, blocks;
 
@@ -86,11 +86,11 @@ struct Child {
           blocks(gridDim.x / kept.children) {}
 };
 
-// A variable's row, in units.
+// Returns the position of a variable's row, in units.
 template <class T> __device__ __forceinline__ u32 row_at(const uint4 &info) { return info.z * 4 / T::UNIT; }
 template <class T> __device__ __forceinline__ u32 units_of(const uint4 &info) { return quads_of(info) * 4 / T::UNIT; }
 
-// An entry of a row of ratings.
+// Returns an entry of a row of evaluations.
 template <class T> __device__ __forceinline__ int entry_at(const uint4 *row, u32 value) {
     return T::HALF ? (int)__ldcg((const unsigned short *)row + value) : __ldcg((const int *)row + value);
 }
@@ -131,14 +131,14 @@ template <bool HALF> __global__ void __launch_bounds__(256) count_effects(Core c
         each_effect<HALF>(core, v, [&](u32 moving, const uint4 &) { atomicAdd(&effects_of[moving].y, 1); });
 }
 
-// Reserves places for the effects of each variable, whose counts begin at 0 again. `reserved` is 0 before.
+// Reserves a range for the effects of each variable and resets the counts to 0. `reserved` must be 0 before.
 __global__ void __launch_bounds__(256) place_effects(Core core, uint2 *effects_of, u32 *reserved) {
     const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
     if (v >= core.variables) return;
     effects_of[v] = make_uint2(atomicAdd(reserved, effects_of[v].y), 0);
 }
 
-// Writes the effects and counts them again. `owners` are the parts of the variables, if there are several.
+// Writes the effects and counts them again. `owners` are the parts of the variables if there are several parts.
 template <bool HALF>
 __global__ void __launch_bounds__(256) write_effects(Core core, uint2 *effects_of, uint4 *effects, const u8 *owners) {
     const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(256) write_effects(Core core, uint2 *effects_o
     });
 }
 
-// This thread's place in its lane group.
+// Returns this thread's position in its lane group.
 template <class T> __device__ __forceinline__ T lanes_here() {
     const u32 lane = threadIdx.x % 32;
     return T{(int)(lane % T::LANES), (u32)((1ull << T::LANES) - 1) << lane / T::LANES * T::LANES};
@@ -198,11 +198,11 @@ template <int THREADS> struct Moves {
         moves[atomicAdd(&count, 1)] = Move{effects.x, effects.y, before << 16 | now};
     }
 
-    // Adds to the rows that depend on the moved variables the difference between new and old values. The sums of a
-    // unit's entries may go below zero on the way; modulo 2^64 the end is right.
+    // Adds the difference between new and old values to the rows that depend on the moved variables. The sum of a
+    // unit's entries may be negative in between; the result is exact modulo 2^64.
     template <class T, class V>
     __device__ __forceinline__ void follow(const Core &core, const Rows &all_rows, const Values<V> &x) {
-        // units of a row at a time
+        // units of a row that are processed at a time
         constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
         __syncthreads();
         const Kept &kept = all_rows.kept;
@@ -239,7 +239,7 @@ template <int THREADS> struct Moves {
     }
 };
 
-// A member of a color class, with all of a visit's data that does not depend on the state.
+// A member of a color class, with all data of a visit that do not depend on the state.
 template <class T> struct Member {
     u32 variable;
     uint4 info;
@@ -247,7 +247,7 @@ template <class T> struct Member {
     __device__ __forceinline__ Member(const Core &core, u32 place)
         : variable(__ldg(core.class_members + place)), info(__ldg(core.class_info + place)) {}
 
-    // Visits it; returns whether this lane has changed it.
+    // Visits the member. Returns whether this lane has changed its value.
     template <class V, int THREADS>
     __device__ __forceinline__ bool visit(const T &lanes, const Rows &rows, const Values<V> &x, const Step &step,
                                           Moves<THREADS> &moves) const {
@@ -297,7 +297,7 @@ struct PartVisits {
     u32 begin, border_end, end;
 };
 
-// Waits until all other parts have sent the changes of the class before, WAIT_NANOSECONDS at most.
+// Waits until all other parts have sent the changes of the class before, for at most WAIT_NANOSECONDS.
 __device__ __forceinline__ void await_others(const PartVisits &it, Outcome *outcome) {
     const u32 other = threadIdx.x;
     if (other < it.parts && other != it.part) {
@@ -328,7 +328,7 @@ __global__ void pace(PartVisits it, Outcome *outcome) {
     await_others(it, outcome);
 }
 
-// The last block of the border signals the other parts that this part's class is done.
+// Signals the other parts that this part's class is done. The last block of the border does it.
 __device__ __forceinline__ void send(const PartVisits &it, u32 blocks) {
     __threadfence_system();
     __syncthreads();
@@ -376,7 +376,7 @@ __global__ void __launch_bounds__(256) gather(Core core, V *values, const u8 *ow
     if (q != it.part) values[v] = ((const V *)it.values[q])[v];
 }
 
-// Makes sweeps of children, each with steps of its own. The members of a class are spread over a child's blocks.
+// Makes the sweeps of children, each with its own steps. The members of a class are distributed over a child's blocks.
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(1024)
     sweeps(Core core, V *values, const __grid_constant__ Kept kept, const Step *steps, u32 count, Outcome *outcome) {
@@ -398,7 +398,7 @@ __global__ void __launch_bounds__(1024)
         begin = min(path.place + child.block * each, path.end);
         end = min(begin + each, path.end);
     };
-    // a group without a member in a class loads another one
+    // a lane group without a member in a class loads another one
     const auto first_member = [&] { return min(begin + group, path.end - 1); };
     moves.begin();
     enter();
@@ -413,7 +413,7 @@ __global__ void __launch_bounds__(1024)
                 moves.follow<T>(core, rows, x);
                 moves.end();
             }
-            // the next class's first members are on their way while the child's blocks arrive
+            // the first members of the next class are loaded while the child's blocks arrive
             if (c + 1 < core.classes) path.next_class(core);
             else if (k + 1 < count) path = SweepPath(core, steps[k + 1].order);
             enter();
@@ -424,7 +424,7 @@ __global__ void __launch_bounds__(1024)
     if (threadIdx.x == 0 && moves.all) atomicAdd(&outcome->moves, (u64)moves.all);
 }
 
-// Makes `values` the best combination of both.
+// Replaces `values` by the best combination of both assignments by components.
 template <class V>
 __global__ void __launch_bounds__(1024)
     combine(Core core, V *values, const V *theirs, Crossover crossover, u64 draw, Outcome *outcome) {
@@ -433,13 +433,13 @@ __global__ void __launch_bounds__(1024)
     take_better(core, Values<volatile V>{values, 1}, theirs, crossover, draw, thread, gridDim.x * blockDim.x, wait);
 }
 
-// The energy and the hash of values.
+// Computes the energy and the hash of values.
 template <class V> __global__ void __launch_bounds__(256) measure(Core core, const V *values, Outcome *outcome) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     u64 total = 0, hash = 0;
     u32 violations = 0;
 #ifdef LINKS
-    // nothing is forbidden
+    // no tuple is forbidden
     for (u32 v = thread; v < core.variables; v += threads) {
         const uint4 info = __ldg(core.info + v);
         const u32 own = values[v];

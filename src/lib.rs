@@ -1,10 +1,10 @@
-//! Anytime optimization of weighted constraint networks: solutions come down, bounds come up.
+//! Anytime optimization of weighted constraint networks: the incumbent's cost falls and the lower bound rises.
 //!
 //! ```
 //! use fangs::search::{Options, Status, solve};
 //! use fangs::stop::Stop;
 //!
-//! // three variables of two values: neighbours should differ, and the first would rather be 1
+//! // three variables with two values: neighbours should differ, and the first variable prefers value 1
 //! let mut network = fangs::model::Network::builder("triangle");
 //! let v = [network.variable(2)?, network.variable(2)?, network.variable(2)?];
 //! for pair in [[v[0], v[1]], [v[1], v[2]], [v[0], v[2]]] {
@@ -19,11 +19,12 @@
 //! # Ok::<(), fangs::Error>(())
 //! ```
 //!
-//! What stands here is kept stable. The crates below (`fangs-search`, `fangs-elimination`, …) hold more, and change.
+//! The items of this crate are kept stable. The crates below (`fangs-search`, `fangs-elimination`, …) offer more, but
+//! may change.
 
 pub use fangs_base::{Error, VERSION};
 
-/// Stopping: a flag that any thread raises, and that every long call looks at.
+/// The stop flag, which any thread sets and every long call reads.
 pub mod stop {
     #[doc(inline)]
     pub use fangs_base::stop::{Cause, Stop};
@@ -41,7 +42,7 @@ pub mod model {
     pub use fangs_model::model::{Builder, Cost, FORBIDDEN, Network, Number, Potentials, Table, Variable};
 }
 
-/// Files: networks are read and written, in the format that a file's name or its content tells.
+/// Reading and writing of networks; the file's name or an option determines the format.
 ///
 /// ```
 /// use fangs::formats::{Format, ReadOptions, Source, read};
@@ -58,8 +59,8 @@ pub mod formats {
     pub use fangs_formats::{Format, ReadOptions, Source, read, read_potentials, write};
 }
 
-/// The search for solutions and bounds: [`solve`](search::solve) reports events to a callback,
-/// [`start`](search::start) runs in the background and is an iterator.
+/// The search for solutions and bounds: [`solve`](search::solve) reports events to a callback, and
+/// [`start`](search::start) returns a background session that is an iterator over events.
 pub mod search {
     #[doc(inline)]
     pub use fangs_search::{
@@ -67,7 +68,7 @@ pub mod search {
     };
 }
 
-/// What a solution costs, by code that shares nothing with the search.
+/// Evaluation of solutions, with code that shares nothing with the search.
 ///
 /// ```
 /// let mut network = fangs::model::Network::builder("pair");
@@ -88,7 +89,7 @@ pub mod check {
 /// use fangs::marginals::{Evidence, Options, compute};
 /// use fangs::model::{Potentials, Variable};
 ///
-/// // rain, and grass that is wet by it
+/// // rain, and grass that rain makes wet
 /// let mut garden = Potentials::new("garden");
 /// for name in ["rain", "wet"] {
 ///     let _ = garden.variable(Variable { domain: 2, name: Some(name.into()), values: None })?;
@@ -106,13 +107,14 @@ pub mod marginals {
     pub use fangs_marginals::{Evidence, Marginals, Options, compute};
 }
 
-/// Heuristics of your own, in Rust; `examples/talks.rs` has one.
+/// Heuristics of your own, in Rust; `examples/talks.rs` defines one.
 pub mod heuristics {
     #[doc(inline)]
     pub use fangs_heuristics::{Exchange, Inputs, Needs, Neighbourhood, ValueHeuristic, Weights};
 }
 
-/// Successors of states of any kind, guided by local heuristics; `examples/manhattan.rs` moves points on a plane.
+/// FANG's successor generator for states of any kind, guided by local heuristics; `examples/manhattan.rs` moves points
+/// on a plane.
 pub mod fang {
     #[doc(inline)]
     pub use fangs_fang::{Active, LocalHeuristic, Order, Population, State, Uniform, manhattan};

@@ -21,7 +21,7 @@ fn main() {
     let code = match threads::caught(|| run(cli::flags().command, started)) {
         Ok(Ok(exit)) => exit.code(),
         Ok(Err(error)) => cli::fail(&error),
-        // already reported
+        // already reported by the panic hook
         Err(_) => 1,
     };
     cli::end(code)

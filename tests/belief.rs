@@ -1,8 +1,8 @@
-//! Sums and posteriors of published networks. Folders of them are named by FANGS_BAYESNETS (`.bif`) and FANGS_INSTANCES
-//! (`bayesnet/*.bif`, and `.uai` files by family); what is not there is skipped.
+//! Sums and posteriors of published networks. FANGS_BAYESNETS names a folder of `.bif` files, FANGS_INSTANCES one with
+//! `bayesnet/*.bif` and `.uai` files by family; missing files are skipped.
 //!
 //! Reference values: two independent programs, a bucket tree in long doubles and pyAgrum 3.3.1 on tables of doubles.
-//! Evidence is a forward sample at leaves of the network.
+//! The evidence is a forward sample at leaves of the network.
 
 use fangs_base::stop::Stop;
 use fangs_formats::read_potentials;
@@ -16,7 +16,7 @@ fn folder(variable: &str, default: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(|| root.join(default), PathBuf::from)
 }
 
-/// A network by its name without endings, where it is there.
+/// Returns the file of a network by its name without extensions, if there is one.
 fn find(name: &str) -> Option<PathBuf> {
     let instances = folder("FANGS_INSTANCES", "../shared/instances");
     let mut names = Vec::new();
@@ -36,7 +36,7 @@ fn read(path: PathBuf) -> Potentials {
     read_potentials(&Source::new(path), None, &ReadOptions::default(), None, &Stop::new()).expect("it can be read")
 }
 
-/// Sum over variables that are not observed of the sum over k of (k + 1) p_k: exchanged axes change it.
+/// Returns the sum, over unobserved variables, of the sum over k of (k + 1) p_k, which exchanged axes change.
 fn checksum(found: &Marginals, evidence: &Evidence) -> f64 {
     let observed = |variable: usize| evidence.values.iter().any(|&(seen, _)| seen as usize == variable);
     let states = |posterior: &[f64]| posterior.iter().zip(1..).map(|(p, k)| p * f64::from(k)).sum::<f64>();
@@ -129,7 +129,7 @@ fn bayesian_networks_have_their_published_probabilities() {
     eprintln!("{seen} of {} rows", NETWORKS.len());
 }
 
-/// Files below the folder of instances, ln Z, posteriors of the variables 0 and 1.
+/// Files in the folder of instances, ln Z, posteriors of the variables 0 and 1.
 type Sum = (&'static str, f64, &'static [[f64; 2]]);
 const SUMS: &[Sum] = &[
     (

@@ -1,4 +1,4 @@
-//! Distributed problems: the published files where their folder is present, and generated ones. The values were
+//! Distributed problems: published files, if their folder is present, and generated ones. The values were
 //! computed by an implementation in another language (numpy tables along depth-first and min-fill orders).
 
 use fangs_base::Error;
@@ -55,7 +55,7 @@ impl Case {
         PseudoTree::of_order(&self.problem, &order, &stop)
     }
 
-    /// The optimum by DPOP along a tree, in both modes, in the file's own numbers; none where there is no solution.
+    /// Returns the optimum by DPOP along a tree, in both modes, in the file's units; `None` if there is no solution.
     fn optimum(&self, tree: &PseudoTree) -> Result<Option<(f64, Vec<u32>)>, Error> {
         let stop = Stop::new();
         let plan = Plan::new(&self.problem, &tree.order, &Limits::new(4 << 30));
@@ -150,7 +150,7 @@ fn generated_problems_have_their_sizes_and_optima() -> Result<(), Error> {
         let best = case.best()?;
         assert_eq!(best.size(&case.problem.domains).width, min_fill, "{what}");
         assert_eq!(case.optimum(&best)?.map(|(value, _)| value), optimum, "{what}");
-        // as many messages as there are edges, whatever the tree
+        // the number of messages equals that of edges, whatever the tree
         let n = case.problem.variables();
         let plan = Plan::new(&case.problem, &case.dfs.order, &Limits::new(1 << 40));
         let traffic = Traffic::new(&plan, &case.dfs, &(0..n as u32).collect::<Vec<_>>());
@@ -166,12 +166,13 @@ fn generated_problems_have_their_sizes_and_optima() -> Result<(), Error> {
     Ok(())
 }
 
-/// Random problems; `FANGS_RANDOM_DCOPS` asks for another number.
+/// Returns the number of random problems; `FANGS_RANDOM_DCOPS` sets another number.
 fn problems() -> u64 {
     std::env::var("FANGS_RANDOM_DCOPS").ok().and_then(|problems| problems.parse().ok()).unwrap_or(200)
 }
 
-/// Up to nine variables, functions of up to four, hard or not, dense or sparse, with a top or without.
+/// Returns a random network: up to nine variables, arities up to four, hard or not, dense or sparse, with or without a
+/// top.
 fn random(rng: &mut Rng) -> Network {
     let variables = 2 + rng.index(8);
     let high = [1, 9, 1000, 1 << 36][rng.index(4)];
@@ -194,7 +195,7 @@ fn random(rng: &mut Rng) -> Network {
     builder.build()
 }
 
-/// The optimum by bucket elimination along an order, as `fangs bound --method be` has it, and the values chosen.
+/// Returns the optimum by bucket elimination along an order, as in `fangs bound --method be`, and the chosen values.
 fn eliminated(case: &Case, tree: &PseudoTree, stop: &Stop) -> Result<(Cost, Option<Vec<u32>>), Error> {
     let mut options = BounderOptions::default();
     (options.choice, options.memory) = (BoundChoice::Be, 1 << 30);

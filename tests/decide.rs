@@ -1,4 +1,4 @@
-//! Published diagrams, if a folder of them is present, and texts that are no diagrams.
+//! Published diagrams, if their folder is present, and texts that are not diagrams.
 
 use fangs_base::Error;
 use fangs_base::rng::Rng;
@@ -14,7 +14,7 @@ fn published() -> Option<PathBuf> {
     folder.join("MANIFEST.tsv").is_file().then(|| folder.join("influence_diagram"))
 }
 
-/// Solves, and has the policy computed.
+/// Solves a diagram, and recomputes the value of its policy.
 fn value(diagram: &Diagram, method: Method) -> Result<(f64, f64), Error> {
     let options = Options { method, ..Options::default() };
     let solution = solve_diagram(diagram, &options, &Stop::new(), &mut |_| ())?;
@@ -26,7 +26,8 @@ fn value(diagram: &Diagram, method: Method) -> Result<(f64, f64), Error> {
     Ok((found, solution.error_bound))
 }
 
-/// Values by pyAgrum 3.3.1 and by an elimination of our own in another language (the last one by that alone).
+/// Values computed by pyAgrum 3.3.1 and by a separate elimination in another language (the last value only by the
+/// latter).
 #[test]
 fn published_diagrams_have_their_values() -> Result<(), Error> {
     let Some(folder) = published() else { return Ok(()) };
@@ -72,10 +73,10 @@ fn three_texts_are_a_diagram() -> Result<(), Error> {
     Ok(())
 }
 
-/// The second decision sees the block before its own, which is empty, and not the first decision's.
+/// The second decision observes the block before its own, which is empty, and not the first decision's block.
 #[test]
 fn a_limited_decision_with_an_empty_block_before_it_sees_nothing() -> Result<(), Error> {
-    // one of two bets wins 8 if the second decision agrees with a fair coin that only the first one saw
+    // one of two bets wins 8 if the second decision agrees with a fair coin that only the first one observed
     let uai = "LIMID\n3\n2 2 2\n2\n1 0\n2 0 2\n\n2\n0.5 0.5\n\n4\n8 0 0 8\n";
     let id = "3\nC D D\n2\nP U\n";
     for (pvo, seen, value) in [
@@ -115,7 +116,7 @@ fn errors_have_places() {
     }
 }
 
-/// Whatever texts hold, they are solved or refused.
+/// Any text is solved or refused.
 #[test]
 fn mutated_texts_are_no_panic() {
     let mut rng = Rng::new(12);

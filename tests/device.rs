@@ -1,4 +1,4 @@
-//! A device at work: memory, launches, streams, graphs, the cache. Without a device they are skipped.
+//! Tests of a device: memory, launches, streams, graphs, the cache. They are skipped without a device.
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
@@ -56,7 +56,7 @@ fn memory_goes_there_and_back() -> Result {
         let error = cuda.reserve::<u64>(length).expect_err("there is not so much").to_string();
         assert!(error.starts_with("taking "), "{error}");
     }
-    // what was refused is forgotten
+    // the device works after a refused request
     assert_eq!(cuda.read(&cuda.upload(&[3, 4])?)?, [3, 4]);
     Ok(())
 }
@@ -74,7 +74,7 @@ fn kernels_run_and_errors_name_them() -> Result {
     assert!(error.contains("add<6> of own.cu"), "{error}");
     let error = module.kernel("add<5>", 10 << 20).expect_err("no block has 10 MiB").to_string();
     assert!(error.contains("add<5> of own.cu") && error.contains("shared memory"), "{error}");
-    // SAFETY: it is not launched: no block has 4096 threads.
+    // SAFETY: the kernel is not launched, because no block has 4096 threads.
     let refused = unsafe { kernel.launch(cuda.stream(), Blocks::new(1, 4096), |arguments| arguments.arg(&numbers)) };
     let error = refused.expect_err("no block has 4096 threads").to_string();
     assert!(error.starts_with("launching add<5> of own.cu with 1 blocks of 4096 threads"), "{error}");
@@ -84,7 +84,7 @@ fn kernels_run_and_errors_name_them() -> Result {
 #[test]
 fn kernels_are_compiled_beside_other_work() -> Result {
     let Some(cuda) = gpu() else { return Ok(()) };
-    // no earlier run has compiled it
+    // no earlier run has compiled this source
     let stamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos());
     let new = source().constant("STAMP", stamp);
     assert!(cuda.poll(&new, Duration::ZERO)?.is_none());
@@ -112,7 +112,7 @@ fn copies_run_beside_work() -> Result {
     let (slices, count, rounds) = (8usize, 1u32 << 20, 2000i32);
     let input = |slice: usize| move |i: u32| (i as i32).wrapping_mul(31).wrapping_add(slice as i32);
     let copies = cuda.fork()?;
-    // two of each: one being computed, one being copied
+    // two buffers of each kind: one for computing, one for copying
     let mut staged = [cuda.pinned::<i32>(count as usize)?, cuda.pinned(count as usize)?];
     let mut results = [cuda.pinned::<i32>(count as usize)?, cuda.pinned(count as usize)?];
     let mut memory = [cuda.reserve::<i32>(count as usize)?, cuda.reserve(count as usize)?];

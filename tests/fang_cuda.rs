@@ -1,6 +1,6 @@
-//! The engine on a device against the one on the CPU: picks, states and streams are equal to the last bit.
+//! The engine on a device compared with the one on the CPU: picks, states and streams are equal to the last bit.
 //!
-//! Without a device they are skipped. Those called `small` are small enough for compute-sanitizer.
+//! The tests are skipped without a device. Those called `small` are small enough for compute-sanitizer.
 
 #![allow(unsafe_code, reason = "a domain of its own promises what the device may touch")]
 
@@ -13,7 +13,7 @@ use fangs_fang::{Active, ByType, LocalHeuristic, Order, Population, State, Unifo
 use fangs_testing::gpu;
 use std::sync::Arc;
 
-/// What each variable took last, `u32::MAX` for nothing.
+/// The value that each variable took last, `u32::MAX` for none.
 #[derive(Clone, Debug, PartialEq)]
 struct Taken {
     values: Vec<u32>,
@@ -31,7 +31,7 @@ impl State for Taken {
     }
 }
 
-/// The rows of all variables, one after the other.
+/// The rows of all variables, concatenated.
 #[derive(Clone, Debug)]
 struct Rows {
     ratings: Vec<u32>,
@@ -45,7 +45,7 @@ impl Rows {
     }
 }
 
-/// `heuristics/table.cuh` on the CPU; `KIND` is its place in the enumeration there.
+/// The heuristic `heuristics/table.cuh` on the CPU; `KIND` is its index in the enumeration there.
 struct Table<const KIND: u8>(Arc<Rows>);
 
 const TURNED: u8 = 1;
@@ -86,7 +86,7 @@ impl<const KIND: u8> LocalHeuristic<Taken> for Table<KIND> {
     }
 }
 
-/// `Rows` of the text.
+/// The structure `Rows` of the CUDA source.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Problem {
@@ -158,7 +158,7 @@ unsafe impl Domain for TableOnDevice {
     }
 }
 
-/// Rows of each length: none allowed, ties, the largest weights, one only at either end, few, any.
+/// Returns rows of each length: all forbidden, ties, the largest weights, a single weight at either end, few, any.
 fn rows(lengths: &[usize], rng: &mut Rng) -> Rows {
     let mut rows = Rows { ratings: vec![], starts: vec![0], types: vec![] };
     for &length in lengths {
@@ -186,7 +186,7 @@ fn rows(lengths: &[usize], rng: &mut Rng) -> Rows {
     rows
 }
 
-/// A pass over partly active states, CPU and device.
+/// Compares a pass over partly active states on the CPU and the device.
 fn compare_tables(cuda: &Arc<Cuda>, lengths: &[usize], shapes: &[(u32, usize)], rng: &mut Rng) {
     let rows = Arc::new(rows(lengths, rng));
     let variables = rows.types.len();
@@ -238,7 +238,7 @@ fn small_tables() {
     compare_tables(&cuda, &[0, 1, 2, 7, 31, 33, 64, 65], &shapes, &mut Rng::new(22));
 }
 
-/// Generations of points, CPU and device.
+/// Compares generations of points on the CPU and the device.
 fn compare_points(cuda: &Arc<Cuda>, side: usize, load: usize, threads: Option<u32>, generations: &[usize]) {
     let mut rng = Rng::new((side * 100 + load) as u64);
     let manhattan = Manhattan::new(5, side as i32, load, &mut rng);

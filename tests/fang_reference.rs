@@ -1,4 +1,4 @@
-//! The engine against a literal reading of the paper's algorithms 1 to 4.
+//! Tests of the engine against a literal implementation of the paper's algorithms 1 to 4.
 
 #[path = "reference/fang.rs"]
 mod reference;
@@ -11,7 +11,7 @@ use fangs_fang::{
 };
 use reference::{Group, Reduce};
 
-/// A state that only writes down what was done to it.
+/// A state that only records what was done to it.
 #[derive(Clone)]
 struct Log {
     active: Active,
@@ -41,7 +41,7 @@ impl State for Log {
     }
 }
 
-/// Ratings from a table, one row a variable, 0 forbidding; weights are what is left to the largest rating of the
+/// Ratings from a table, one row per variable, 0 forbidding; weights are the differences to the largest rating of the
 /// row, or the ratings themselves.
 struct Table {
     rows: Vec<Vec<u32>>,
@@ -89,7 +89,7 @@ impl Reduce<Points> for Manhattan {
     }
 }
 
-/// Rows of one length with zeros and large weights where an interval search goes wrong.
+/// Returns rows of one length with zeros and large weights at which interval searches may fail.
 fn rows(length: usize, rng: &mut Rng) -> Vec<Vec<u32>> {
     let any = |rng: &mut Rng| rng.draw() as u32;
     let zeros = length / 3;
@@ -317,7 +317,7 @@ fn a_pass_takes_one_draw_and_mixes_it_for_each_active_variable() {
     assert_eq!(state.steps, single.steps);
 }
 
-/// Assigning 2 activates 1 and 5: the pass still comes by 5.
+/// Assigning 2 activates 1 and 5: the pass still reaches 5.
 struct Chain;
 
 impl LocalHeuristic<Log> for Chain {

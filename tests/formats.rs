@@ -1,4 +1,4 @@
-//! Files from outside: round trips, damaged files, compressed files, and every instance of a folder where there is one.
+//! Files of networks: round trips, damaged files, compressed files, and every instance of a folder, if it is present.
 
 use fangs_base::error::Error;
 use fangs_base::rng::Rng;
@@ -23,7 +23,7 @@ fn cost(network: &Network, assignment: &[u32]) -> Cost {
     network.functions().iter().fold(0, |sum, function| add(sum, function.cost(network.domains(), assignment)))
 }
 
-/// The corpus: file name, format, text.
+/// Returns the corpus: file name, format, text.
 fn corpus() -> Vec<(String, Format, Vec<u8>)> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir("tests/corpus").unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -67,7 +67,7 @@ fn values_of_the_corpus() {
     assert_eq!(network("cycle.col").functions().len(), 5);
 }
 
-/// One to three pieces of damage.
+/// Applies one to three mutations.
 fn mutate(text: &[u8], rng: &mut Rng) -> Vec<u8> {
     const WORDS: [&str; 16] = [
         "-1",
@@ -129,7 +129,8 @@ fn mutate(text: &[u8], rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// A damaged file is read or refused with a message on one line; what is read can be evaluated and written.
+/// Checks that a damaged file is read or refused with a message on one line; a network that is read can be evaluated
+/// and written.
 fn survives(bytes: &[u8], format: Format) {
     match parse(bytes, format) {
         Ok(network) => {
@@ -190,7 +191,7 @@ fn compressed_files() {
             std::fs::write(&path, &packed).unwrap();
             let network = read(&Source::File(path), None, &OPTIONS, &Stop::new()).unwrap();
             assert_eq!(cost(&network, &zeros), cost(&plain, &zeros));
-            // two archives one after the other are one stream
+            // two concatenated archives are one stream
             let middle = text.iter().position(u8::is_ascii_whitespace).unwrap();
             let halves = [&text[..middle], &text[middle..]].map(compressions);
             let half = |i: usize| halves[i].iter().find(|(e, _)| *e == extension).unwrap().1.clone();
@@ -248,7 +249,7 @@ fn a_set_stop_flag_ends_reading() {
     assert!(matches!(result, Err(Error::Stopped)));
 }
 
-/// A pipe keeps the reader waiting for as long as its writer likes; the stop flag is heard all the same.
+/// A pipe keeps the reader waiting as long as its writer likes; the stop flag is still read.
 #[cfg(unix)]
 #[test]
 fn pipes_are_read_and_can_be_given_up() {
@@ -272,7 +273,7 @@ fn pipes_are_read_and_can_be_given_up() {
     stopper.join().unwrap();
 }
 
-/// Scope, kind, default, entries for one function of a random network; whatever they are, they are made to fit.
+/// Scope, kind, default and entries of a function of a random network; arbitrary values are made to fit.
 type Recipe = (Vec<u32>, u8, Cost, Vec<(u32, Cost)>);
 
 fn recipe() -> impl Strategy<Value = Recipe> {
@@ -333,12 +334,12 @@ proptest! {
         let written = write(&network, Format::Wcsp, &mut text);
         let entries = || network.functions().iter().flat_map(|function| function.entries(network.domains()));
         if entries().any(|cost| cost < 0) && entries().any(|cost| cost >= top && cost < FORBIDDEN) {
-            // a file would forbid it
+            // a file would forbid this tuple
             prop_assert!(written.is_err_and(|error| error.to_string().contains("at least top")));
             return Ok(());
         }
         if let Err(error) = written {
-            // a default cost that no combination has
+            // a default cost that no tuple has
             let sparse = network.functions().iter().any(|f| matches!(f.table, Table::Sparse(_)));
             prop_assert!(negative && sparse, "{}", error);
             return Ok(());
@@ -357,7 +358,7 @@ proptest! {
         let mut second = Vec::new();
         write(&again, Format::Wcsp, &mut second).unwrap();
         let body = |text: &[u8]| text.iter().copied().skip_while(|&byte| byte != b' ').collect::<Vec<_>>();
-        // tables that differ at or above top are one afterwards
+        // tables that differ only at or above top are equal afterwards
         let is_below = entries().all(|cost| cost < top);
         if is_below && network.functions().iter().all(|f| matches!(f.table, Table::Dense(_))) {
             prop_assert_eq!(body(&second), body(&text));

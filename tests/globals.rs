@@ -1,4 +1,4 @@
-//! Global cost functions: reference networks with the cost of every assignment, where they lie beside the project.
+//! Global cost functions: reference networks with the cost of every assignment, if their folder is next to the project.
 
 use fangs_base::stop::Stop;
 use fangs_check as check;
@@ -8,7 +8,7 @@ use fangs_search::{Options, Status, solve};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A network with the costs of its assignments, null where there is no solution.
+/// A network with the costs of its assignments, null if infeasible.
 #[derive(Deserialize)]
 struct Reference {
     kind: String,
@@ -19,7 +19,7 @@ struct Reference {
     costs: Option<BTreeMap<String, Option<f64>>>,
 }
 
-/// The references, if they are there.
+/// Returns the references, if they are present.
 fn references() -> Option<Vec<Reference>> {
     let text = std::fs::read_to_string(fangs_testing::published("../specs/globals.jsonl")?).expect("it can be read");
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())

@@ -39,7 +39,7 @@ fn own_instances_end_at_their_optima() -> Result<(), Error> {
         let path = sidecar.with_extension("");
         let wanted = std::fs::read_to_string(&sidecar).expect("a sidecar");
         let network = read(&path, Some(3))?;
-        // far more than any of them takes; the proof ends the run
+        // a limit far beyond the time of any instance; the proof ends the run
         let summary = run(&network, 60.0)?;
         if wanted.trim() == "infeasible" {
             assert_eq!(summary.status, Status::Infeasible, "{}", path.display());
@@ -56,8 +56,8 @@ fn own_instances_end_at_their_optima() -> Result<(), Error> {
     Ok(())
 }
 
-/// Optima of files that toulbar2, the source of the published value, reads otherwise: full tables of four variables in
-/// `.cfn`. Bucket elimination with arrays of doubles, written apart from this program, comes to the same.
+/// Optima of files that toulbar2, the source of the published value, reads differently: full tables of four variables
+/// in `.cfn`. A separate bucket elimination with arrays of doubles computes the same optima.
 const MISREAD: [(&str, f64); 1] = [("bayesnet/munin2.cfn.gz", 83.02835)];
 
 /// Every bound within half a second: at most the published cost, at least the published log value (1e-3 for its
@@ -77,7 +77,7 @@ fn no_bound_cuts_off_a_published_value() -> Result<(), Error> {
         let Ok(best) = row[best].parse::<f64>() else { continue };
         let file = folder.join(row[path]);
         let graph = row[path].contains(".col");
-        // formats to come and global functions are refused, others read
+        // unsupported formats and global functions are refused, others are read
         let Ok(mut network) = read(&file, graph.then_some(best as u32)) else { continue };
         if let Some(evidence) = row[more].split(',').find(|name| name.ends_with(".evid")) {
             let observed = formats::read_evidence(&folder.join(evidence), network.variables(), &Stop::new())?.pairs;

@@ -1,4 +1,4 @@
-//! Bucket elimination and mini-buckets on published instances, where these are there.
+//! Bucket elimination and mini-buckets on published instances, if these are present.
 
 use fangs_base::stop::Stop;
 use fangs_bounds::bounds::{SizeSchedule, constant_bound};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 fn read(path: &str) -> Option<Arc<Problem>> {
     let (network, stop) = (published_network(path)?, Stop::new());
-    // not reduced: all the work is left to elimination
+    // not reduced, so that elimination does all the work
     let reducer = Reducer::new(&network, false, &stop).expect("not stopped");
     Some(Arc::new(reducer.problem(&Stop::new()).expect("no stop is set")))
 }

@@ -1,4 +1,4 @@
-//! Every kernel compiles for every architecture that is supported, on machines without a GPU too.
+//! Every kernel compiles for every supported architecture, also on machines without a GPU.
 
 use fangs_bounds::bounds;
 use fangs_decide as decide;
@@ -12,10 +12,10 @@ use fangs_testing::nvrtc;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
-/// Volta, Turing, both Amperes, Ada, Hopper, Blackwell.
+/// Volta, Turing, both Ampere architectures, Ada, Hopper, Blackwell.
 const ARCHITECTURES: [i32; 7] = [70, 75, 80, 86, 89, 90, 100];
 
-/// Representative instances of every area's kernels, one line an area.
+/// Representative kernels of every area, one line per area.
 const AREAS: &[fn() -> Vec<Source>] = &[
     shared,
     fang::cuda::sources,
@@ -26,22 +26,22 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     search::sources,
 ];
 
-/// Texts without an area.
+/// Returns sources without an area.
 fn shared() -> Vec<Source> {
     vec![kernels::source("rng.cuh")]
 }
 
-/// The kernels of the product: every text is compiled, or included by one that is.
+/// Returns the kernels of the product: every source is compiled, or included by a compiled one.
 fn product() -> impl Iterator<Item = Source> {
     AREAS.iter().flat_map(|sources| sources())
 }
 
-/// All kernels: those of the product, and those that only benchmarks compile.
+/// Returns all kernels: those of the product, and those that only benchmarks compile.
 fn sources() -> impl Iterator<Item = Source> {
     product().chain(fangs_bench::sources())
 }
 
-/// A text that is no file, with one kernel.
+/// Returns a source that is not a file, with one kernel.
 fn own(text: &str, kernel: &str) -> Source {
     kernels::own("own.cu", text).kernel(kernel)
 }
@@ -52,8 +52,8 @@ fn all_kernels_compile_for_all_architectures() {
     let known = nvrtc.architectures().expect("the compiler knows what it compiles for");
     let wanted: Vec<i32> = ARCHITECTURES.into_iter().filter(|architecture| known.contains(architecture)).collect();
     let (oldest, latest) = (wanted.iter().min(), wanted.iter().max());
-    // only the two ends of the range: a compilation takes seconds, and what depends on the architecture hardly depends
-    // on template arguments
+    // only both ends of the range, because a compilation takes seconds, and what depends on the architecture hardly
+    // depends on template arguments
     let mut seen = BTreeSet::new();
     let mut jobs = Vec::new();
     for source in sources() {
@@ -73,7 +73,7 @@ fn all_kernels_compile_for_all_architectures() {
     assert!(failures.is_empty(), "{} of {} failed:\n{}", failures.len(), jobs.len(), failures.join("\n"));
 }
 
-/// The names of the kernel texts in some folders.
+/// Returns the names of the kernel sources in some folders.
 fn texts(folders: &[&str]) -> BTreeSet<String> {
     let folders = folders.iter().flat_map(std::fs::read_dir);
     let names = folders.flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,5 +1,5 @@
-//! A kernel that fails. It leaves the process without a device, so it is alone in this file, which is a process of its
-//! own. Without a device it is skipped.
+//! A kernel that fails. It leaves the process without a device, so this test is alone in its file, which is a separate
+//! process. It is skipped without a device.
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
@@ -17,7 +17,7 @@ fn a_kernel_that_fails_is_an_error() -> Result {
     let kernel = cuda.load(&fangs_kernels::own("broken.cu", TEXT).kernel("broken"))?.kernel("broken", 0)?;
     let numbers = cuda.upload(&[1])?;
     let launch = || {
-        // SAFETY: none: the kernel writes where nothing is, which the device notices.
+        // SAFETY: none: the kernel writes to an invalid address, which the device detects.
         unsafe { kernel.launch(cuda.stream(), Blocks::new(1, 1), |arguments| arguments.arg(&numbers)) }
     };
     let error = launch().and_then(|()| cuda.synchronize()).expect_err("it writes to address 8").to_string();

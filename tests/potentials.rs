@@ -1,5 +1,5 @@
-//! Networks of potentials far out of the range of doubles, against exact decimal arithmetic: every sum of exponents and
-//! every product of digits is an integer here.
+//! Networks of potentials far outside the range of doubles, checked with exact decimal arithmetic: every sum of
+//! exponents and every product of digits is an integer here.
 
 use fangs_base::rng::Rng;
 use fangs_base::stop::Stop;
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 const NETWORKS: u64 = 5000;
 
-/// digits * 10^exponent; 0 where digits are 0.
+/// digits * 10^exponent; 0 if `digits` is 0.
 #[derive(Clone, Copy, Debug)]
 struct Decimal {
     digits: u128,
@@ -29,7 +29,7 @@ impl Decimal {
         (self.digits as f64).ln() + self.exponent as f64 * std::f64::consts::LN_10
     }
 
-    /// Products of up to five factors have at most 20 digits, so that 18 more fit.
+    /// Compares two numbers. Products of up to five factors have at most 20 digits, so that 18 more fit.
     fn compare(self, other: Decimal) -> Ordering {
         if self.digits == 0 || other.digits == 0 {
             return self.digits.min(1).cmp(&other.digits.min(1));
@@ -41,7 +41,7 @@ impl Decimal {
             ..=-21 => Ordering::Less,
             19.. | ..=-19 => {
                 let (more, less) = if shift > 0 { (self.digits, other.digits) } else { (other.digits, self.digits) };
-                // more * 10^19 or 10^20 against at most 10^20
+                // more * 10^19 or 10^20, compared with at most 10^20
                 let order = if more >= 10 { Ordering::Greater } else { scaled(more, shift).cmp(&less) };
                 if shift > 0 { order } else { order.reverse() }
             }
@@ -51,7 +51,7 @@ impl Decimal {
     }
 }
 
-/// Domains, scopes and how many entries each has.
+/// Domains and scopes of a random network.
 struct Shape {
     domains: Vec<u32>,
     scopes: Vec<Vec<u32>>,
@@ -99,7 +99,7 @@ fn read(text: &str, format: Format) -> Result<Network, fangs_base::Error> {
     read_from(text.as_bytes(), "random", format, &ReadOptions::default(), &Stop::new())
 }
 
-/// Solves, and follows the certificate.
+/// Solves a network, and verifies the certificate.
 fn solved(network: &Network, context: &str) -> Summary {
     let options = Options::default().with(|options| (options.threads, options.certificate) = (Some(1), true));
     let summary = solve(network, &options, &Stop::new(), &mut |_| ()).expect(context);
@@ -113,13 +113,13 @@ fn solved(network: &Network, context: &str) -> Summary {
     summary
 }
 
-/// The summary is right where the best value of the file is `best`; `worth` tells what an assignment is worth there.
+/// Checks a summary if the best value of the file is `best`; `worth` returns the value of an assignment in the file.
 fn is_right(summary: &Summary, best: Option<f64>, worth: impl Fn(&[u32]) -> f64, context: &str) {
     let Some(best) = best else {
         assert_eq!(summary.status, Status::Infeasible, "{context}");
         return;
     };
-    // what doubles lose
+    // the error of doubles
     let lost = 1e-12 * best.abs().max(1.0);
     assert_eq!(summary.status, Status::Optimal, "{context}");
     assert!(summary.precision_slack <= 1e-3, "{context}: slack {}", summary.precision_slack);
@@ -170,7 +170,7 @@ fn logarithms_of_any_size() {
         let (zeros, far) = (rng.below(4), [2, 12, 23][rng.index(3)]);
         let mut entry = || {
             let digits = i128::from(rng.below(9999)) * if rng.below(4) == 0 { 1 } else { -1 };
-            // most are small, and some, as costs, large
+            // most exponents are 0, and some, if entries are costs, large
             let exponent = if digits < 0 && rng.below(3) == 0 { rng.below(far) as u32 } else { 0 };
             if rng.below(8) < zeros { None } else { Some((digits, exponent)) }
         };
@@ -182,7 +182,7 @@ fn logarithms_of_any_size() {
         };
         let text = shape.text(&tables.iter().map(|table| table.iter().map(written).collect()).collect::<Vec<_>>());
         let context = format!("seed {seed}:\n{text}");
-        // in thousandths
+        // the value of an assignment in thousandths
         let value = |values: &[u32]| -> Option<i128> {
             let entries = shape.scopes.iter().zip(&tables).map(|(scope, table)| table[shape.index(scope, values)]);
             entries.map(|entry| entry.map(|(digits, exponent)| digits * 10i128.pow(exponent))).sum()
@@ -202,7 +202,7 @@ fn logarithms_of_any_size() {
             }
         }
     });
-    // most have an assignment without a large entry
+    // most networks have an assignment without a large entry
     let refused = refused.count() as u64;
     assert!(refused < NETWORKS / 4, "{refused} of {NETWORKS} refused");
 }

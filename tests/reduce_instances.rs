@@ -1,4 +1,4 @@
-//! The reductions on real networks: sizes before and after, and costs that survive the way back.
+//! Tests of the reductions on real networks: sizes before and after, and costs that lifting preserves.
 
 use fangs_base::rng::Rng;
 use fangs_base::stop::Stop;
@@ -19,7 +19,7 @@ fn line(size: &Size) -> String {
     )
 }
 
-/// The proven optimum of the list of instances.
+/// Returns the proven optimum in the list of instances.
 fn proven(name: &str) -> Option<Cost> {
     let list = std::fs::read_to_string(published("MANIFEST.tsv")?).expect("the manifest");
     let row: Vec<&str> = list.lines().find(|line| line.split('\t').next() == Some(name))?.split('\t').collect();

@@ -1,4 +1,4 @@
-//! Networks written in every format that can hold them, and read again.
+//! Networks are written in every format that can express them, and read again.
 
 use fangs_base::rng::Rng;
 use fangs_base::stop::Stop;
@@ -13,14 +13,14 @@ use std::sync::LazyLock;
 static OPTIONS: LazyLock<ReadOptions> =
     LazyLock::new(|| ReadOptions::default().with(|options| options.colors = Some(3)));
 
-/// The cost of an assignment as a real number, smaller better; infinite where it is forbidden.
+/// Returns the cost of an assignment as a real number, smaller is better; infinite if infeasible.
 fn cost(network: &Network, assignment: &[u32]) -> f64 {
     let evaluation = check::evaluate(network, assignment);
     let sign = if network.units().maximise { -1.0 } else { 1.0 };
     evaluation.value(network, assignment).map_or(f64::INFINITY, |value| sign * value.as_f64())
 }
 
-/// Compares two networks at random assignments, or at all where there are few.
+/// Compares two networks at random assignments, or at all if there are few.
 fn compare(network: &Network, again: &Network, scale: f64, what: &str) {
     assert_eq!(network.domains(), again.domains(), "{what}");
     let mut rng = Rng::new(5);
@@ -33,7 +33,7 @@ fn compare(network: &Network, again: &Network, scale: f64, what: &str) {
     }
 }
 
-/// Writes a network in each format; returns those that hold it.
+/// Writes a network in each format; returns the formats that can express it.
 fn round_trips(network: &Network, what: &str) -> Vec<&'static str> {
     let mut held = Vec::new();
     for info in FORMATS.iter().filter(|info| info.is_written()) {
@@ -130,7 +130,7 @@ fn what_a_format_cannot_hold_is_named() {
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(".qpbo"), "{error}");
 }
 
-/// Every published instance that is read, where there are some.
+/// Writes and reads every published instance that is supported, if some are present.
 #[test]
 fn published_instances_come_back() {
     let Some(manifest) = published("MANIFEST.tsv") else { return };
@@ -140,7 +140,7 @@ fn published_instances_come_back() {
     for row in manifest.lines().skip(1) {
         let path = folder.join(row.split('\t').next().unwrap());
         let bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        // the large ones take minutes
+        // large instances take minutes
         if bytes > 20_000 || path.extension() == Some(Path::new("col").as_os_str()) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails.
-//! Without a GPU they are skipped.
+//! Whole runs on a CUDA device: equal to the CPU's if they are limited by rounds, and continued on the CPU if the
+//! device fails. They are skipped without a GPU.
 
 use assert_cmd::Command;
 use fangs_base::stop::Stop;
@@ -11,12 +11,12 @@ use fangs_search::{Assertions, BoundChoice, DriverChoice, Options, Summary, solv
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The driver of that name.
+/// Returns the driver with a name.
 fn driver(name: &str) -> DriverChoice {
     DriverChoice::named(name).expect("there is such a driver")
 }
 
-/// The device, for one test at a time: one might take the memory and the time that another is promised.
+/// Returns the device, for one test at a time, because a test might take memory and time that another one needs.
 fn gpu() -> Option<MutexGuard<'static, ()>> {
     static TAKEN: Mutex<()> = Mutex::new(());
     fangs_testing::gpu().map(|_| TAKEN.lock().unwrap_or_else(PoisonError::into_inner))
@@ -70,7 +70,7 @@ fn rounds_give_equal_runs_on_both_devices() {
     }
 }
 
-/// Trajectories of plug-in heuristics: built in, in TOML, and in CUDA alone, which the CPU cannot run.
+/// Trajectories of plug-in heuristics: built-in ones, files, and CUDA sources alone, which the CPU cannot run.
 #[test]
 fn trajectories_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };
@@ -117,11 +117,11 @@ fn trajectories_give_equal_runs_on_both_devices() {
 /// A kind of networks, its parameters, and heuristics.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-/// The same of those that propose groups or look at mini-buckets, all assignments being verified.
+/// Heuristics that propose groups or use mini-buckets give equal runs, with all assignments verified.
 #[test]
 fn groups_and_mini_buckets_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };
-    // small ones: every assignment costs a count of the whole
+    // small networks, because every assignment is verified by recomputing all costs
     let cases: [Case; 4] = [
         ("coloring", &[("n", "40"), ("p", "0.3"), ("k", "5")], &["coloring", "radio"]),
         ("grid", &[("side", "6"), ("p2", "0.2")], &["radio", "mini-bucket"]),
@@ -281,7 +281,7 @@ fn one_of_two_devices_that_fails_leaves_the_other_at_work() {
     assert!(errors.contains("going on on the CPU") && errors.contains("going on on cuda:"), "{errors}");
 }
 
-/// Exact plans and heavy nodes that lose the device: the bound goes on on the CPU, and is no less true.
+/// Exact plans and mini-bucket nodes lose the device: the bound continues on the CPU, and remains valid.
 #[test]
 fn a_device_that_fails_costs_no_bound() {
     let Some(_gpu) = gpu() else { return };
@@ -292,7 +292,7 @@ fn a_device_that_fails_costs_no_bound() {
         let grid = ["generate", "grid", "--side", side, "--d", "5", "--p2", "0", "-o"];
         let _ = generated.args(grid).arg(&file).assert().success();
         let mut command = Command::cargo_bin("fangs").expect("the program is built");
-        // more threads would have eliminated the smaller grid before there is a device
+        // more threads would eliminate the smaller grid before the device is open
         let _ = command.args(arguments).args(["--device", "cuda", "--threads", "2", "-t", "5", "--json"]).arg(&file);
         let _ = launch.map(|launch| command.env("FANGS_FAIL_LAUNCH", launch));
         let output = command.assert().success().get_output().clone();

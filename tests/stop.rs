@@ -1,5 +1,5 @@
-//! The stop flag in every phase: set with the k-th look, for many k, work ends within a counted number of further
-//! looks, and what it has found until then is right.
+//! The stop flag in every phase: set at the k-th read, for many k; work ends within a bounded number of further reads,
+//! and its results so far are correct.
 
 use fangs_base::Error;
 use fangs_base::stop::{Stop, Watch};
@@ -13,11 +13,11 @@ use fangs_model::model::{Cost, Network};
 use fangs_search::{BoundChoice, Options, Status, solve};
 use std::sync::Arc;
 
-/// Most steps of a bound schedule: the first ones are of every kind.
+/// Largest number of steps of a bound schedule; the first ones include every kind.
 const STAGES: usize = 8;
 
-/// Looks after the flag is set, at most: the levels of calls that see it, and the parts of what runs side by side. The
-/// whole work of a run looks hundreds of times.
+/// Largest number of reads after the flag is set: the levels of calls that see it, and the parts that run side by side.
+/// The whole work of a run reads it hundreds of times.
 const FEW: u64 = 64;
 
 fn networks() -> Vec<Network> {
@@ -29,12 +29,12 @@ fn networks() -> Vec<Network> {
     kinds.iter().map(|(kind, parameters)| generate(kind, parameters, 3).expect("a kind")).collect()
 }
 
-/// Numbers of looks from one to the next, twice as many each time.
+/// Returns increasing numbers of reads, each about twice the previous one.
 fn moments() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1), |&k| Some(2 * k + 1))
 }
 
-/// The best bound of `choice`, where the reductions leave small networks something to do.
+/// Returns the best bound of `choice`; small networks are not reduced, so that something remains to be done.
 fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Error> {
     let reducer = Reducer::new(network, network.name.starts_with("large"), stop)?;
     let problem = Arc::new(reducer.problem(stop)?);

@@ -7,7 +7,7 @@ knapsacks, job shops, denoising, lattices, crosswords, molecular design, diagnos
 variables, Boltzmann machines, Latin squares, tours, plans.
 
 usage: families.py FOLDER
-The same on every machine: all numbers come from seeded generators, and distances are rounded down.
+The files are equal on every machine: all numbers come from seeded generators, and distances are rounded down.
 """
 import itertools, math, pathlib, random, sys
 from collections import Counter
@@ -76,7 +76,7 @@ def assignment(n, seed):
 
 
 def constraints(n, d, functions, tightness, seed, weighted=False):
-    """Random functions, all of which one hidden assignment satisfies."""
+    """Random functions that a hidden assignment satisfies."""
     rng, written = random.Random(seed), []
     hidden = [rng.randrange(d) for _ in range(n)]
     for _ in range(functions):
@@ -88,7 +88,7 @@ def constraints(n, d, functions, tightness, seed, weighted=False):
 
 
 def low_autocorrelation(n):
-    """The sum of squared autocorrelations, multiplied out."""
+    """The sum of squared autocorrelations, expanded."""
     products = Counter()
     for k in range(1, n):
         for i, j in itertools.combinations(range(n - k), 2):
@@ -161,7 +161,7 @@ def queens(n, seed):
 
 
 def correlation(n, degree, parts, seed):
-    """Pairs that should be in one part, or apart."""
+    """Pairs that should be in the same part, or in different parts."""
     rng, functions = random.Random(seed), []
     for i in range(n):
         for _ in range(degree):
@@ -213,7 +213,7 @@ def coupled_chains(chains, steps, d, seed):
 
 
 def denoising(height, width, d, seed):
-    """A picture of blocks, ramps and noise; squared differences up to a limit."""
+    """An image of blocks, ramps and noise; squared differences up to a limit."""
     rng, functions = random.Random(seed), []
     smooth = pairs((d, d), lambda a, b: min(4 * (a - b) ** 2, 100))
     for y in range(height):
@@ -253,7 +253,7 @@ def crossword(size, words, letters, seed):
 
 
 def design(n, d, seed):
-    """Places in space, each with rotamers: near ones attract or repel, a few pairs are forbidden."""
+    """Places in space, each with rotamers: close ones attract or repel each other, a few pairs are forbidden."""
     rng, functions = random.Random(seed), []
     place = [[rng.uniform(0, 4) for _ in range(3)] for _ in range(n)]
     for i in range(n):

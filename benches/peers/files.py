@@ -4,10 +4,10 @@
 usage: benches/peers/files.py [--networks 20] [--seed 1] [--peer pyagrum|pgmpy|toulbar2] [--keep FOLDER]
 
 Needs pyagrum, pgmpy, pytoulbar2 and numpy from PyPI; FANGS names the program. Each peer writes random small networks:
-mixed arities and domains, zeros, names, evidence. The optimum is compared with an enumeration of what an independent
-reading of the file gives, and with the peer's own; where these two differ, as the writer departs from the order of the
-format, a warning is expected. toulbar2 reads what `fangs generate` writes, with its solution, and both read the same
-.uai and .LG files.
+mixed arities and domains, zeros, names, evidence. The optimum is compared with an enumeration by an independent reader
+of the file, and with the peer's optimum; if these two differ because the writer deviates from the order of the format,
+a warning is expected. toulbar2 reads files of `fangs generate` and their solutions, and both programs read equal .uai
+and .LG files.
 """
 import argparse, itertools, json, os, pathlib, random, subprocess, sys, tempfile
 from collections import Counter
@@ -29,7 +29,7 @@ def solve(path, *options):
 
 
 def best(domains, factors, known={}, maximise=True):
-    """The best value of a product (or sum) of (scope, array) over all assignments, by enumeration."""
+    """Returns the best value of a product (or sum) of (scope, array) over all assignments, by enumeration."""
     total = np.zeros(domains) if domains else np.zeros(())
     for scope, table in factors:
         with np.errstate(divide="ignore"):
@@ -45,7 +45,7 @@ def best(domains, factors, known={}, maximise=True):
 
 
 def parse_uai(path):
-    """A reader of its own: words without comments, last variable fastest."""
+    """An independent reader of .uai: words without comments, last variable fastest."""
     words = [w for line in open(path) for w in line.split("#")[0].split()]
     take = iter(words[1:])
     domains = [int(next(take)) for _ in range(int(next(take)))]
@@ -59,7 +59,7 @@ def parse_uai(path):
 
 
 def parse_wcsp(path):
-    """The same for .wcsp, without shared functions."""
+    """An independent reader of .wcsp without shared functions."""
     take = iter(open(path).read().split())
     _, n, _, functions, top = next(take), *(int(next(take)) for _ in range(4))
     domains = [int(next(take)) for _ in range(n)]
@@ -80,7 +80,7 @@ def same(found, expected, what):
         assert found["status"] == "infeasible", (what, found)
     else:
         assert found["status"] == "optimal", (what, found)
-        # a unit of rounding a function, and the sums of doubles
+        # the rounding of each function, and the error of sums of doubles
         slack = 2 * found["precision_slack"] + 1e-9 * max(1, abs(expected))
         assert abs(found["cost"] - expected) <= slack, (what, found["cost"], expected)
 
@@ -98,7 +98,7 @@ def entries(rng, count):
 
 
 def evidence(rng, domains, path):
-    """One of the forms that are read."""
+    """Writes random evidence in one of the accepted forms."""
     known = {v: rng.randrange(domains[v]) for v in rng.sample(range(len(domains)), rng.randint(0, 2))}
     pairs = " ".join(f"{v} {x}" for v, x in known.items())
     n = len(known)
@@ -120,7 +120,7 @@ def with_evidence(rng, path, domains, factors, what):
 
 
 def check_solution(path, found):
-    """Forms of solution files."""
+    """Checks a solution in each form of solution files."""
     if found["status"] != "optimal":
         return
     values, n = " ".join(map(str, found["solution"])), len(found["solution"])
@@ -133,7 +133,7 @@ def check_solution(path, found):
 
 
 def own_optimum(kind, own, read, warned):
-    """A writer that departs from the order of the format must have been told."""
+    """Checks that a warning names a writer that deviates from the order of the format."""
     same = abs(own - read) < 1e-5 or own == read
     assert same or warned, "another optimum than the peer's, without a warning"
     return f"{kind}: {'the optimum of its own' if same else 'another optimum, warned of'}"
@@ -144,7 +144,7 @@ def pyagrum(rng, folder, number):
     if number % 2:
         model, save, load = gum.MarkovRandomField(), gum.saveMRF, gum.loadMRF
         domains, scopes = shape(rng)
-        domains = [max(2, d) for d in domains]  # it refuses variables of one value
+        domains = [max(2, d) for d in domains]  # pyAgrum refuses variables with one value
         for v, d in enumerate(domains):
             model.add(gum.LabelizedVariable(f"v {v}", f"the {v}th", [f"label {x}" for x in range(d)]))
         for scope in {tuple(sorted(s)) for s in scopes}:
@@ -161,12 +161,12 @@ def pyagrum(rng, folder, number):
         model.generateCPTs()
     path = folder / f"agrum{number}.uai"
     save(model, str(path))
-    model = load(str(path))  # its own reading: it writes six digits, and keeps single precision
+    model = load(str(path))  # read back: it writes six digits, and keeps single precision
     tensors = [model.cpt(v) for v in model.nodes()] if not number % 2 else [model.factor(s) for s in model.factors()]
     factors = []
     for tensor in tensors:
         names = list(tensor.names)
-        # its arrays have the first variable last
+        # pyAgrum's arrays have the first variable last
         factors.append(([model.idFromName(name) for name in reversed(names)], tensor.toarray()))
     domains = [model.variable(v).domainSize() for v in range(model.size())]
     read_domains, read_factors = parse_uai(path)
@@ -212,7 +212,7 @@ def pgmpy(rng, folder, number):
     sizes = [int(writer.domain[name]) for name in names]
     read_domains, read_factors = parse_uai(path)
     assert read_domains == sizes
-    # what the file says by the convention of the format, and whether that is what pgmpy holds
+    # the optimum by the order of the format, and whether pgmpy's own tables have the same one
     warned = with_evidence(rng, path, sizes, read_factors, f"pgmpy {number}")
     check_solution(path, solve(path)[0])
     kind = "MARKOV" if number % 2 else "BAYES"
@@ -220,7 +220,7 @@ def pgmpy(rng, folder, number):
 
 
 def toulbar2_solves(path, assigned=""):
-    """Solution and cost, in a process of its own: its options are global."""
+    """Returns solution and cost by a separate process, because the options of toulbar2 are global."""
     code = ("import sys, json, pytoulbar2 as tb2\n"
             "model = tb2.CFN(resolution=int(sys.argv[3]))\n"
             "model.Read(sys.argv[1])\n"
@@ -229,7 +229,7 @@ def toulbar2_solves(path, assigned=""):
     words = [sys.executable, "-c", code, path, assigned, "0" if path.suffix == ".wcsp" else "7"]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode and "Contradiction" in done.stderr:
-        return None  # no solution, found while it reads
+        return None  # infeasible, found during reading
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -255,14 +255,14 @@ def toulbar2(rng, folder, number):
     if expected == np.inf:
         assert found["status"] == "infeasible", found
         return "infeasible"
-    # what it writes is shifted by a constant where costs are negative
+    # if costs are negative, toulbar2 shifts the written ones by a constant
     assert found["cost"] == best(*parse_wcsp(path), maximise=False), (number, found["cost"])
     at = sum(table[tuple(found["solution"][v] for v in scope)] for scope, table in factors)
     assert at == expected, (number, at, expected)
     own = model.Solve()
     assert own and round(own[1]) == expected, (own, expected)
     check_solution(path, found)
-    # the peer's solution read here
+    # this program reads the peer's solution
     file = path.with_suffix(".tb2.sol")
     file.write_text(" ".join(str(x).lstrip("a") for x in own[0]))
     checked = json.loads(fangs("check", path, file, "--json").stdout)
@@ -271,7 +271,7 @@ def toulbar2(rng, folder, number):
 
 
 def toulbar2_reads(rng, folder, number):
-    """Written here, read there."""
+    """Lets toulbar2 read a generated network."""
     kinds = [("random", ["--n", 9, "--d", 3]), ("grid", ["--side", 3]), ("scale-free", ["--n", 9]),
              ("queens", ["--n", 5]), ("ising", ["--side", 3]), ("potts", ["--side", 3])]
     kind, options = kinds[number % len(kinds)]
@@ -283,7 +283,7 @@ def toulbar2_reads(rng, folder, number):
         assert own is None
         return kind
     assert own and round(own[1]) == found["cost"], (path, own, found["cost"])
-    # the solution written here, with every variable assigned there
+    # toulbar2 assigns every variable as in this program's solution
     values = path.with_suffix(".sol").read_text().split()
     assigned = toulbar2_solves(path, "".join(f",{v}={x}" for v, x in enumerate(values)))
     assert assigned and round(assigned[1]) == found["cost"], (path, assigned)
@@ -291,7 +291,7 @@ def toulbar2_reads(rng, folder, number):
 
 
 def toulbar2_reads_uai(rng, folder, number):
-    """The same .uai or .LG here and there."""
+    """Lets both programs solve the same .uai or .LG file."""
     domains, scopes = shape(rng)
     log = number % 2
     path = folder / f"both{number}.{'LG' if log else 'uai'}"
@@ -300,7 +300,7 @@ def toulbar2_reads_uai(rng, folder, number):
     for s in scopes:
         table = entries(rng, int(np.prod([domains[v] for v in s])))
         with np.errstate(divide="ignore"):
-            table = np.maximum(np.log(table), -40) if log else table  # its reader knows no -inf
+            table = np.maximum(np.log(table), -40) if log else table  # toulbar2's reader does not accept -inf
         lines += ["", str(len(table)), " ".join(map(repr, map(float, table)))]
     path.write_text("\n".join(lines) + "\n")
     found, _ = solve(path)

@@ -1,12 +1,12 @@
-"""Networks as files: what `families.py` and `planning.py` share."""
+"""Writers of networks, which `families.py` and `planning.py` share."""
 import itertools
 
-BIG, HARD = 10**8, 10**6  # tops: above any sum, and that of hard constraints
-folder = None  # where networks are written; set by families.py
+BIG, HARD = 10**8, 10**6  # tops: one above any sum, and one for hard constraints
+folder = None  # the folder of the written networks; set by families.py
 
 
 def write(name, domains, functions, top):
-    """Functions are (scope, default cost, [(values, cost), ...])."""
+    """Writes a .wcsp file; functions are (scope, default cost, [(values, cost), ...])."""
     with open(folder / f"{name}.wcsp", "w") as file:
         sizes = " ".join(map(str, domains))
         file.write(f"{name} {len(domains)} {max(domains)} {len(functions)} {top}\n{sizes}\n")
@@ -16,7 +16,7 @@ def write(name, domains, functions, top):
 
 
 def write_uai(name, kind, domains, functions, digits):
-    """Functions are (scope, table)."""
+    """Writes a .uai file; functions are (scope, table)."""
     with open(folder / f"{name}.uai", "w") as file:
         file.write(f"{kind}\n{len(domains)}\n{' '.join(map(str, domains))}\n{len(functions)}\n")
         file.writelines(f"{len(scope)} {' '.join(map(str, scope))}\n" for scope, _ in functions)
@@ -24,6 +24,6 @@ def write_uai(name, kind, domains, functions, digits):
 
 
 def pairs(domains, cost):
-    """All rows of two variables that cost something."""
+    """Returns all pairs of values with a nonzero cost."""
     rows = ((values, cost(*values)) for values in itertools.product(*map(range, domains)))
     return [row for row in rows if row[1]]

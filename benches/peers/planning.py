@@ -18,7 +18,7 @@ def warehouses(count, stores, seed):
 
 
 def one_machine(jobs, horizon, seed):
-    """Earliness and tardiness; no two jobs at a time."""
+    """Jobs on one machine with costs of earliness and tardiness; no two at a time."""
     rng, functions, times = random.Random(seed), [], range(horizon)
     lengths = [rng.randint(2, 8) for _ in range(jobs)]
     for i in range(jobs):
@@ -40,8 +40,8 @@ def exams(n, slots, seed):
 
 
 def roster(nurses, days, seed):
-    """Shifts off, early, late, night; at most five days of work in sequence, no morning after a night; wishes, and how
-    many are needed each day, counted along chains of sums."""
+    """Shifts off, early, late, night; at most five days of work in sequence, no morning after a night; wishes, and the
+    numbers needed each day, counted along chains of sums."""
     rng, domains, functions = random.Random(seed), [], []
     add = lambda size: domains.append(size) or len(domains) - 1
     shift = [[add(4) for _ in range(days)] for _ in range(nurses)]
@@ -91,7 +91,7 @@ def knapsacks(items, rows, room, seed):
 
 
 def job_shop(jobs, machines, horizon, seed):
-    """Minimises the makespan."""
+    """Jobs on several machines; the makespan is minimised."""
     rng, functions = random.Random(seed), []
     lengths = {(j, m): rng.randint(1, 6) for j in range(jobs) for m in range(machines)}
     orders = [rng.sample(range(machines), machines) for _ in range(jobs)]

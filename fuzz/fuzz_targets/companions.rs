@@ -1,5 +1,5 @@
-//! Files that stand beside a network: the first line says which, the rest is the file. Certificates and checkpoints are
-//! sealed here, because no mutation would hit a seal.
+//! Files that accompany a network: the first line names the kind, the rest is the file. Certificates and checkpoints
+//! are sealed here, because mutations would never produce a valid seal.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Bytes that following a certificate may take.
+/// Limit in bytes on the memory that verifying a certificate may take.
 const MEMORY: u64 = 1 << 24;
 
 static NETWORK: LazyLock<Network> = LazyLock::new(|| {
@@ -26,13 +26,13 @@ static NETWORK: LazyLock<Network> = LazyLock::new(|| {
     read_from(&text[..], "small.cfn", Format::Cfn, &ReadOptions::default(), &Stop::new()).expect("a network")
 });
 
-/// Without global functions, of which there are no certificates.
+/// A network without global cost functions, for which there are certificates.
 static PLAIN: LazyLock<Network> = LazyLock::new(|| {
     let text = include_bytes!("../../tests/corpus/plain.wcsp");
     read_from(&text[..], "plain.wcsp", Format::Wcsp, &ReadOptions::default(), &Stop::new()).expect("a network")
 });
 
-/// Returns a text with the line that seals it.
+/// Returns the first line of a text, followed by the line that seals it.
 fn sealed(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let digest: String = Sha256::digest(line.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,5 +1,5 @@
-//! Problems of decision: the first line is the ending of a file, the rest is the file. Of a diagram in three files,
-//! `uai`, the parts have a zero byte between them.
+//! Decision problems: the first line is the extension of a file, the rest is the file. For a diagram in three files,
+//! `uai`, the parts are separated by zero bytes.
 
 #![no_main]
 

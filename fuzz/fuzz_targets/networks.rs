@@ -8,7 +8,7 @@ use fangs_base::stop::Stop;
 use fangs_check as check;
 use libfuzzer_sys::fuzz_target;
 
-/// Entries of all tables up to which a network is written again.
+/// Largest number of entries of all tables with which a network is written again.
 const ENTRIES: u64 = 10_000;
 
 fuzz_target!(|data: &[u8]| {
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let (name, text) = (String::from_utf8_lossy(&data[..end]), &data[end + 1..]);
     let Ok(format) = name.parse::<Format>() else { return };
     let (stop, options) = (Stop::new(), ReadOptions::default().with(|options| options.colors = Some(3)));
-    // sums of costs need a temperature, sums of potentials have none
+    // costs need a temperature, potentials have none
     for temperature in [None, Some(1.0)] {
         let _ = read_potentials_from(text, "fuzz", format, temperature, &stop);
     }

@@ -1,5 +1,5 @@
-//! What is compiled of a heuristic: its text, `heuristics/network.cuh`, and behind it trajectories of FANG passes
-//! (`kernels/trajectory.cuh`).
+//! The source that is compiled for a heuristic: its own source, `heuristics/network.cuh`, and trajectories of FANG
+//! passes (`kernels/trajectory.cuh`).
 
 use super::{INPUTS, ValueHeuristic};
 use crate::device::Source;
@@ -9,21 +9,21 @@ use crate::fang::cuda::Shape;
 use crate::kernels;
 use crate::value_tables;
 
-/// Members of a neighbourhood's group at most.
+/// Largest number of members of a neighbourhood's group.
 pub const MEMBERS: usize = 64;
-/// How a trajectory ended: it was stopped, or led to something worse, as good or better.
+/// The result of a trajectory that was stopped.
 pub const STOPPED: u32 = 0;
 const WORSE: u32 = 1;
 const AS_GOOD: u32 = 2;
-/// It led to something better.
+/// The result of a trajectory that led to a better assignment.
 pub const BETTER: u32 = 3;
 
-/// The instance of the kernel that runs trajectories.
+/// Returns the name of the kernel's instance that runs trajectories.
 pub fn expression(shape: &Shape, shared: bool) -> String {
     format!("run_trajectories<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
 }
 
-/// A heuristic's text with what it needs, and the trajectories behind it.
+/// Returns the source of a heuristic with the trajectories, or `None` if it has no CUDA source.
 pub fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
     let shared = constants! { u32: MEMBERS, STOPPED, WORSE, AS_GOOD, BETTER; };
     let mut source = heuristic.cuda()?.declare(&value_tables::declared()).declare(&terms::declared()).declare(&shared);
@@ -44,7 +44,7 @@ pub fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide
     Some(source)
 }
 
-/// An instance for a middling core, of a heuristic that has a text.
+/// Returns an instance for a reduced problem of medium size, of a heuristic that has a source.
 pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
     let source = source_of(heuristic, false, false, false).unwrap_or_else(|| kernels::source("trajectory.cuh"));
     source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))

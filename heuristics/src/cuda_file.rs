@@ -1,4 +1,4 @@
-//! Heuristics that users write in CUDA alone: a text for `heuristics/network.cuh`, compiled when the program runs.
+//! Heuristics that users write in CUDA alone: a source for `heuristics/network.cuh`, compiled at run time.
 
 use super::{INPUTS, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device;
@@ -11,7 +11,7 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::path::Path;
 
-/// A heuristic of a `.cuh` file. It weighs on devices only.
+/// A heuristic of a `.cuh` file, which runs on devices only.
 #[derive(Clone, Debug)]
 pub struct FromCuda {
     file: String,
@@ -23,23 +23,23 @@ impl FromCuda {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read; [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+    /// Returns an error if the file cannot be read; [`Error::Waiting`] if `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, stop: &Stop) -> Result<FromCuda, Error> {
         let text = files::read_text(path, LARGEST_TEXT, stop)?;
         let needs = needs(&text);
         Ok(FromCuda { file: path.display().to_string(), text, needs })
     }
 
-    /// Compiles it, without a device.
+    /// Compiles the heuristic, without a device.
     ///
     /// # Errors
-    /// The compiler's messages, with the file's name and lines, or there is no compiler.
+    /// Returns the compiler's messages, with the file's name and lines, or an error if there is no compiler.
     pub fn check(&self) -> Result<(), DeviceError> {
         device::compiles(&super::cuda::instance_of(self))
     }
 }
 
-/// The inputs whose names follow a point, as in `in.cost`. Names in comments count too, which only costs time.
+/// Returns the inputs whose names follow a point, as in `in.cost`. Names in comments count too, which only costs time.
 fn needs(text: &str) -> Needs {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fields = text.split('.').skip(1).map(|rest| rest.split(|c| !word(c)).next().unwrap_or_default());

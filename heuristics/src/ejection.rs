@@ -1,5 +1,5 @@
 //! Ejection chains (Glover, "Ejection chains, reference structures and alternating path methods", 1996): a variable
-//! takes a value, and the variables it clashes with change theirs.
+//! takes a value, and the variables with which it then conflicts change theirs.
 
 use super::cuda::MEMBERS;
 use super::{Neighbourhood, View};
@@ -7,18 +7,18 @@ use crate::device::Source;
 use crate::kernels;
 use crate::rng::Rng;
 
-/// A random variable takes another value. The variables of the functions that then cost more take their cheapest
-/// values, those of the largest increase first, and so on.
+/// A neighbourhood of ejection chains. A random variable takes another value. The variables of the functions whose
+/// costs rise then take their cheapest values, those of the largest increase first, and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ejection {
-    /// Most variables that one ejects.
+    /// The largest number of variables that one variable ejects.
     pub breadth: usize,
-    /// Most variables of a chain.
+    /// The largest number of variables of a chain.
     pub longest: usize,
 }
 
 impl Ejection {
-    /// The chain that begins with `variable` taking `value`.
+    /// Adds the chain that begins with `variable` taking `value` to `group`.
     pub fn chain(&self, view: &View<'_>, variable: usize, value: usize, group: &mut Vec<(u32, u16)>) {
         let mut values = view.values().to_vec();
         let (mut others, mut costs) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Heuristics in files, as drivers take them.
+//! Heuristics in files, in the form that drivers use.
 
 use super::language::{Heuristic, Scratch, Table};
 use super::{Inputs, Needs, ValueHeuristic};
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct FromFile {
     heuristic: Heuristic,
-    /// The first weight that was not a number.
+    /// A message about the first weight that was not a number.
     nonsense: OnceLock<String>,
 }
 
@@ -27,16 +27,16 @@ impl FromFile {
     /// Reads a file for a network, whose variables and values its tables and groups name.
     ///
     /// # Errors
-    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`]
-    /// where `stop` is set before a pipe is at its end.
+    /// Returns the error in the file or in one of its tables, with line and column and the names that exist;
+    /// [`Error::Waiting`] if `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, network: &Network, stop: &Stop) -> Result<FromFile, Error> {
         Ok(FromFile { heuristic: Heuristic::read(path, network.variables(), stop)?, nonsense: OnceLock::new() })
     }
 
-    /// Reads a text that messages call `file`; tables are searched in the working directory.
+    /// Parses a text that messages call `file`; tables are searched in the working directory.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// Returns the error in the text or in one of its tables, with line and column and the names that exist.
     pub fn parse(file: &str, text: &str, network: &Network) -> Result<FromFile, Error> {
         Ok(FromFile { heuristic: Heuristic::parse(file, text, network.variables())?, nonsense: OnceLock::new() })
     }

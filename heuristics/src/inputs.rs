@@ -1,28 +1,28 @@
-//! The inputs of heuristics: all that is known of one visit of one variable, in one list.
+//! The inputs of heuristics, in one list: the data about one visit of one variable.
 
 use super::View;
 use super::language::Numbers;
 use std::ops::BitOr;
 
-/// A scalar is one number a visit, a column one number a value.
+/// The shape of an input: one number for a visit, or one for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One number a visit.
+    /// One number for a visit.
     Scalar,
     /// One number for each value of the variable.
     Column,
 }
 
-/// An entry of the list.
+/// An input of the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Input {
-    /// Its name, the same in Rust, in CUDA and in expressions.
+    /// Its name, which is the same in Rust, in CUDA and in expressions.
     pub name: &'static str,
-    /// Whether it is one number or one a value.
+    /// Whether it is one number, or one for each value.
     pub kind: Kind,
-    /// Its meaning.
+    /// Its description.
     pub about: &'static str,
-    /// The set that has only this one.
+    /// The set that contains only this input.
     pub needs: Needs,
 }
 
@@ -31,10 +31,10 @@ pub struct Input {
 pub struct Needs(u32);
 
 impl Needs {
-    /// Inputs that every visit has.
+    /// The empty set.
     pub const NONE: Needs = Needs(0);
 
-    /// All of some sets.
+    /// Returns the union of some sets.
     pub const fn of<const N: usize>(sets: [Needs; N]) -> Needs {
         let (mut all, mut place) = (0, 0);
         while place < N {
@@ -44,7 +44,7 @@ impl Needs {
         Needs(all)
     }
 
-    /// Whether any of `other` is among them.
+    /// Returns whether the sets have a common input.
     #[inline(always)]
     pub const fn any(self, other: Needs) -> bool {
         self.0 & other.0 != 0
@@ -88,14 +88,14 @@ macro_rules! numbers {
 
 macro_rules! inputs {
     ($($kind:ident $name:ident $constant:ident $about:literal;)*) => {
-        /// What is known of one visit of one variable. Costs are in the units of the search: those of the reduced
-        /// problem, or a power of two of them where 32 bits are too few. Columns that a heuristic does not need are
-        /// empty, such scalars 0.
+        /// The data about one visit of one variable. Costs are in the units of the search: those of the reduced
+        /// problem, or a power of two of them if 32 bits are too few. Columns that a heuristic does not need are empty,
+        /// such scalars are 0.
         #[derive(Clone, Copy, Debug)]
         pub struct Inputs<'a> {
-            /// The visited state's assignment, for anything that numbers do not express.
+            /// The assignment of the visited state, for heuristics that need more than these numbers.
             pub view: &'a View<'a>,
-            /// The variable visited, a number of the reduced problem; [`View::origin`] has the network's.
+            /// The visited variable, a number of the reduced problem; [`View::origin`] returns the network's.
             pub variable: usize,
             $(#[doc = $about] pub $name: of_kind!($kind 'a),)*
         }
@@ -118,14 +118,14 @@ macro_rules! inputs {
             }
         }
 
-        /// Places in the list.
+        /// The positions of the inputs in the list.
         #[allow(non_camel_case_types, reason = "named as the inputs are")]
         enum Place { $($name),* }
 
         impl Needs {
             $(#[doc = concat!("`", stringify!($name), "`: ", $about)]
             pub const $constant: Needs = Needs(1 << Place::$name as u32);)*
-            /// All of them.
+            /// All inputs.
             pub const ALL: Needs = Needs($(Needs::$constant.0)|*);
         }
 

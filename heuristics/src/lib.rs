@@ -1,19 +1,19 @@
-//! Local heuristics that steer the search on networks: what a value is worth, seen from its variable.
+//! Local heuristics that steer the search on networks: weights of a variable's values, computed from what is known at
+//! the variable.
 //!
 //! To add one:
 //!
 //! 1. Write a file in `list/` with a type that implements [`ValueHeuristic`]: a name, and
 //!    [`weigh`](ValueHeuristic::weigh), which turns the inputs of a visit ([`Inputs`]) into a weight for each value.
-//!    `min_conflicts.rs` is the plainest example.
-//! 2. Say which inputs it [`needs`](ValueHeuristic::needs): others are not computed.
-//! 3. Where values of several variables belong together, give it a [`Neighbourhood`]; where first assignments better
-//!    than random ones are known, a [`Start`].
+//!    `min_conflicts.rs` is the simplest example.
+//! 2. State which inputs it [`needs`](ValueHeuristic::needs): others are not computed.
+//! 3. If values of several variables belong together, give it a [`Neighbourhood`]; if initial assignments better than
+//!    random ones are known, a [`Start`].
 //! 4. Add its two lines to `list.rs`, and compare it: `fangs heuristics try FILE --heuristic NAME --heuristic default`.
 //!
 //! `fangs heuristics new NAME` writes such a file. Users also write heuristics without a Rust compiler: [`FromFile`]
-//! reads the small language of [`language`], [`FromCuda`] a CUDA text. Outside this package a heuristic is handed to
-//! `search::Options::heuristic`, as `examples/talks.rs` does. The driver `guided` makes
-//! the passes: see ARCHITECTURE.md.
+//! reads the small language of [`language`], [`FromCuda`] a CUDA source. Outside this package a heuristic is passed to
+//! `search::Options::heuristic`, as in `examples/talks.rs`. The driver `guided` makes the passes: see ARCHITECTURE.md.
 
 pub mod cuda;
 mod cuda_file;
@@ -25,7 +25,7 @@ mod list;
 mod template;
 mod view;
 
-// other crates, by the names that their areas have everywhere
+// The areas of other crates, by the names that they have in every crate.
 use fangs_base::{Error, error, files, rng, stop, terminal, text};
 use fangs_device as device;
 use fangs_elimination::{elimination, value_tables};
@@ -48,102 +48,103 @@ use crate::rng::Rng;
 use language::Table;
 use std::fmt::Debug;
 
-/// Weighs the values of one variable.
+/// A heuristic that weights the values of one variable.
 pub trait ValueHeuristic: Debug + Send + Sync {
-    /// Its name.
+    /// Returns the name of the heuristic.
     fn name(&self) -> &str;
 
-    /// A weight for each value of the variable; values are drawn by weight, 0 forbids. Where all are 0 the variable
-    /// keeps its value, and the run says so once.
+    /// Computes a weight for each value of the variable; values are sampled by weight, and 0 excludes a value. If all
+    /// weights are 0, the variable keeps its value, and the run reports that once.
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]);
 
-    /// Its description: a summary line, then any number of lines.
+    /// Returns a description: a summary line, then any number of lines.
     fn about(&self) -> &str {
         "described nowhere"
     }
 
-    /// The inputs that it reads.
+    /// Returns the inputs that it reads.
     fn needs(&self) -> Needs {
         Needs::ALL
     }
 
-    /// Whether the variable visited may get a new value.
+    /// Returns whether the visited variable may get a new value.
     fn active(&self, inputs: &Inputs<'_>) -> bool {
         let _ = inputs;
         true
     }
 
-    /// The condition of [`active`](Self::active) in the words of messages, and the inputs that it reads.
+    /// Returns the condition of [`active`](Self::active) as text for messages, and the inputs that it reads.
     fn condition(&self) -> (&str, Needs) {
         ("active", self.needs())
     }
 
-    /// Whether it suits this reduced problem; if not, what is missing.
+    /// Checks whether the heuristic suits this reduced problem.
     ///
     /// # Errors
-    /// What is missing. The run then does not begin.
+    /// Returns what is missing. The run then does not begin.
     fn fits(&self, problem: &Problem) -> Result<(), String> {
         let _ = problem;
         Ok(())
     }
 
-    /// The same in CUDA: a text for `heuristics/network.cuh`, whose weights equal those of [`weigh`](Self::weigh) to
-    /// the last bit. It sees only the inputs of [`needs`](Self::needs).
+    /// Returns the heuristic's CUDA source for `heuristics/network.cuh`, or `None` if there is none. Its weights must
+    /// equal those of [`weigh`](Self::weigh) to the last bit. It has only the inputs of [`needs`](Self::needs).
     fn cuda(&self) -> Option<Source> {
         None
     }
 
-    /// The tables of numbers that its text reads, in the text's order.
+    /// Returns the tables of numbers that its source reads, in the source's order.
     fn tables(&self) -> Vec<&Table> {
         Vec::new()
     }
 
-    /// Whether it works only on devices: a run without a device then does not begin.
+    /// Returns whether it works only on devices; a run without a device then does not begin.
     fn is_for_devices(&self) -> bool {
         false
     }
 
-    /// A fault that it noticed in its own results; the run reports it once.
+    /// Returns an error that it noticed in its own results, or `None`; the run reports it once.
     fn nonsense(&self) -> Option<&str> {
         None
     }
 
-    /// Changes of several variables at a time, proposed between passes.
+    /// Returns a generator of changes of several variables at a time, which are proposed between passes.
     fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
         None
     }
 
-    /// First assignments of states; random values without it.
+    /// Returns a generator of initial assignments of states; without one, values are random.
     fn start(&self) -> Option<&dyn Start> {
         None
     }
 }
 
-/// Proposes groups of variables to assign together. The search computes the cost of a proposal and accepts it by the
-/// temperature: always where it costs nothing, by exp(-cost / temperature) where it does.
+/// Proposes groups of variables to assign together. The search computes the change of cost of a proposal and accepts it
+/// by the temperature: always if the cost does not rise, otherwise with probability exp(-rise / temperature).
 pub trait Neighbourhood {
     /// Adds variables and their new values to `group`, each variable once; none if there is no proposal.
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>);
 
-    /// The number of proposals after a pass over `variables` variables.
+    /// Returns the number of proposals after a pass over `variables` variables.
     fn proposals(&self, variables: usize) -> usize {
         1 + variables / 8
     }
 
-    /// The same in CUDA: a text for `kernels/groups.cuh`, which proposes the same groups by the same draws.
+    /// Returns the CUDA source for `kernels/groups.cuh`, or `None` if there is none. It must propose the same groups by
+    /// the same draws.
     fn cuda(&self) -> Option<Source> {
         None
     }
 }
 
-/// Proposes first assignments.
+/// Proposes initial assignments.
 pub trait Start {
-    /// Gives every variable a value; `values` holds random ones. `view` shows the reduced problem; its assignment is
-    /// meaningless.
+    /// Gives every variable a value; `values` initially holds random ones. `view` shows the reduced problem; its
+    /// assignment is meaningless.
     fn start(&self, view: &View<'_>, rng: &mut Rng, values: &mut [u16]);
 }
 
-/// The cost of a value above `least`, in the form that weights use.
+/// Returns the cost of a value above `least`, in the form that weights use.
 fn above(cost: f64, least: f64) -> u32 {
     (cost - least).clamp(0.0, f64::from(u32::MAX)) as u32
 }

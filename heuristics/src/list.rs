@@ -22,7 +22,7 @@ use super::ValueHeuristic;
 use super::language::names;
 use std::sync::Arc;
 
-/// All heuristics for networks, one line each.
+/// Returns all heuristics for networks.
 pub fn all() -> Vec<Arc<dyn ValueHeuristic>> {
     vec![
         Arc::new(MinConflicts),
@@ -36,12 +36,12 @@ pub fn all() -> Vec<Arc<dyn ValueHeuristic>> {
     ]
 }
 
-/// The heuristic of a name.
+/// Returns the heuristic with a name, or `None` if there is none.
 pub fn find(name: &str) -> Option<Arc<dyn ValueHeuristic>> {
     all().into_iter().find(|heuristic| heuristic.name() == name)
 }
 
-/// The names of all, and a hint at the one that was probably meant.
+/// Returns the names of all heuristics, and a hint at the one that was probably meant.
 pub fn meant(text: &str) -> (String, Option<String>) {
     let all = all();
     names(all.iter().map(|heuristic| heuristic.name()), text)

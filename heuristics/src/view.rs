@@ -1,4 +1,4 @@
-//! A state's assignment as heuristics see it.
+//! The view of a state's assignment for heuristics.
 
 use crate::graph::Graph;
 use crate::model::Problem;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// The numbers that the variables and values of a reduced problem have in the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
-    /// The network's number of each variable.
+    /// For each variable of the reduced problem, its number in the network.
     pub variables: &'a [u32],
-    /// What values the problem has of each variable of the network, ascending.
+    /// For each variable of the network, its values that are left in the reduced problem, ascending.
     pub values: &'a [Arc<[u32]>],
 }
 
@@ -20,22 +20,22 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
-/// the network's.
+/// An assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`]
+/// returns the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// The tables of the problem.
     pub tables: &'a ValueTables,
-    /// Which variables have functions in common.
+    /// The graph of variables with common functions.
     pub graph: &'a Graph,
-    /// How the problem was reduced; without it, it is the network itself.
+    /// The numbers in the network; `None` if the problem is the network itself.
     pub origin: Option<Origin<'a>>,
     /// The value of each variable.
     pub values: &'a [u16],
 }
 
 impl<'a> View<'a> {
-    /// The same problem under other values.
+    /// Returns a view of the problem with other values.
     pub fn with<'b>(&self, values: &'b [u16]) -> View<'b>
     where
         'a: 'b,
@@ -43,38 +43,38 @@ impl<'a> View<'a> {
         View { values, ..*self }
     }
 
-    /// The reduced problem: domains, unary costs, functions.
+    /// Returns the reduced problem: domains, unary costs, functions.
     pub fn problem(&self) -> &'a Problem {
         &self.tables.problem
     }
 
-    /// How many variables there are.
+    /// Returns the number of variables.
     pub fn variables(&self) -> usize {
         self.values.len()
     }
 
-    /// How many values a variable has.
+    /// Returns the number of values of a variable.
     pub fn domain(&self, variable: usize) -> usize {
         self.tables.domain(variable)
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     #[inline]
     pub fn value(&self, variable: usize) -> usize {
         usize::from(self.values[variable])
     }
 
-    /// The value of each variable.
+    /// Returns the value of each variable.
     pub fn values(&self) -> &'a [u16] {
         self.values
     }
 
-    /// The variables that share a function with one, ascending.
+    /// Returns the variables that share a function with `variable`, ascending.
     pub fn neighbours(&self, variable: usize) -> &'a [u32] {
         self.graph.neighbours(variable)
     }
 
-    /// What the functions on a variable cost with each of its values, the others as they are.
+    /// Computes the cost of the functions on a variable for each of its values, given the values of the others.
     pub fn costs(&self, variable: usize, row: &mut Vec<i32>) {
         let tables = self.tables;
         row.resize(tables.width[variable] as usize, 0);
@@ -82,8 +82,8 @@ impl<'a> View<'a> {
         row.truncate(tables.domain(variable));
     }
 
-    /// The other variables of the functions that would cost more with a value than now, each once, those of the largest
-    /// increase first. Functions too large to be laid out by variables are skipped.
+    /// Lists the other variables of the functions whose cost rises if `variable` takes `value`, each once, those of the
+    /// largest increase first. Functions too large to be laid out by variables are skipped.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
         let tables = self.tables;
         let held = self.value(variable);
@@ -104,17 +104,17 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The number that a variable of the reduced problem has in the network.
+    /// Returns the number that a variable of the reduced problem has in the network.
     pub fn origin(&self, variable: usize) -> usize {
         self.origin.map_or(variable, |origin| origin.variables[variable] as usize)
     }
 
-    /// The number that a value has in the network.
+    /// Returns the number that a value has in the network.
     pub fn origin_value(&self, variable: usize, value: usize) -> usize {
         self.origin.map_or(value, |origin| origin.values_of(variable)[value] as usize)
     }
 
-    /// The reduced problem's number of a value of the network, if the variable has it left.
+    /// Returns the reduced problem's number of a value of the network, or `None` if the value was removed.
     pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
         match self.origin {
             Some(origin) => origin.values_of(variable).binary_search(&(value as u32)).ok(),

@@ -1,4 +1,4 @@
-//! The texts of all kernels, embedded in the program: `kernels/` and `heuristics/`.
+//! The sources of all CUDA kernels in `kernels/` and `heuristics/`, embedded in the program.
 
 // other crates, by the names that their areas have everywhere
 use fangs_device as device;
@@ -7,7 +7,7 @@ use crate::device::{Source, Text};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// All texts of `kernels/` and `heuristics/`, by the names used to include them.
+/// All sources of `kernels/` and `heuristics/`, with the names by which they include each other.
 pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../anneal.cu")),
     ("assign.cu", include_str!("../assign.cu")),
@@ -58,8 +58,8 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("weighting.cu", include_str!("../weighting.cu")),
 ];
 
-/// All texts, files in the folder `FANGS_KERNELS` replace those of the same name, so that work on a kernel needs no new
-/// build.
+/// Returns all sources. Files in the folder `FANGS_KERNELS` replace those of the same name, so that a changed kernel
+/// needs no new build of the program.
 fn texts() -> &'static [Text] {
     static READ: OnceLock<Vec<Text>> = OnceLock::new();
     READ.get_or_init(|| {
@@ -72,21 +72,21 @@ fn texts() -> &'static [Text] {
     })
 }
 
-/// A text of [`TEXTS`].
+/// Returns a source of [`TEXTS`].
 ///
 /// # Panics
-/// Where there is no such text: the names are fixed when the program is built.
+/// Panics if there is no source of this name; the names are fixed when the program is built.
 pub fn source(name: &str) -> Source {
     let text = texts().iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
     own(name, text.unwrap_or_else(|| panic!("no kernel text is called {name}")))
 }
 
-/// A text that only includes one of [`TEXTS`], to be appended to another.
+/// Returns a source that only includes one of [`TEXTS`], to be appended to another source.
 pub fn including(name: &str) -> Source {
     own(name, format!("#include \"{name}\"\n"))
 }
 
-/// A text from elsewhere, which may include those of [`TEXTS`].
+/// Returns a source from elsewhere, which may include those of [`TEXTS`].
 pub fn own(name: impl Into<String>, text: impl Into<String>) -> Source {
     Source::new(name, text, texts())
 }
@@ -96,10 +96,10 @@ mod tests {
     use crate::device::device_structs;
 
     device_structs! {
-        /// Of a test.
+        /// A structure of a test.
         #[derive(Clone, Copy, Debug)]
         pub(super) struct Host as "Kernels" {
-            /// The first.
+            /// The first field.
             pub first: u64,
             tile as "x": [u32; 3],
             last: i32,

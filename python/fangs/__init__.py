@@ -1,8 +1,8 @@
-"""Anytime optimization of weighted constraint networks: solutions come down, proved bounds come up.
+"""Anytime optimization of weighted constraint networks: the incumbent's cost falls and the lower bound rises.
 
-A network has variables with finite domains and functions that price combinations of their values; wanted is the
-assignment of the least sum. ``Network`` builds one from tables, ``read`` reads one from a file, ``Network.solve``
-starts a run, which is iterated over. Costs are in the unit of the tables, times in seconds.
+A network has variables with finite domains and cost functions on them; the task is to find the assignment with the
+least sum of costs. ``Network`` builds a network from tables, ``read`` reads one from a file, ``Network.solve`` starts a
+run, which is iterated over. Costs are in the unit of the tables, times in seconds.
 """
 
 from ._errors import (

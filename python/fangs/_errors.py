@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""The exceptions of the package."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class ParseError(Error, ValueError):
         file: the file as it was named.
         line: the line, from 1.
         column: the column, from 1.
-        found: what stands there.
+        found: the text at this position.
         expected: what was expected.
-        hint: more about it, if there is more.
+        hint: further advice, or None.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class UsageError(Error, ValueError):
 
 
 class Unsupported(Error, NotImplementedError):
-    """Something of another package that a network of cost functions does not hold."""
+    """A part of another package's model that a network of cost functions cannot express."""
 
 
 class OutOfMemory(Error, MemoryError):
-    """Tables that have no room."""
+    """Tables that exceed the memory."""
 
 
 class Stopped(Error):
-    """The time was over before there was anything to return."""
+    """The time limit was reached before there was a result."""
 
 
 class InternalError(Error, RuntimeError):

@@ -29,13 +29,13 @@ def domain_of(variable: _NumVarImpl) -> range:
 
 
 def distinct(variables: Sequence[Any]) -> list[Any]:
-    """Each once; bits in place of their negations."""
+    """Returns each variable once, with bits in place of their negations."""
     own = [variable._bv if isinstance(variable, NegBoolView) else variable for variable in variables]
     return list({variable.name: variable for variable in own}.values())
 
 
 def value_of(expr: Any) -> Any:
-    """The value of an expression; a condition on what is undefined is false. None of a number that is undefined."""
+    """Returns the value of an expression; None if it is an undefined number. Undefined conditions are false."""
     try:
         return argval(expr)
     except IncompleteFunctionError:
@@ -43,13 +43,13 @@ def value_of(expr: Any) -> Any:
 
 
 def number_of(expr: Any) -> float:
-    """The same of a number; what has no value is not one here either."""
+    """Returns the value of a numeric expression; NaN if it is undefined."""
     value = value_of(expr)
     return math.nan if value is None else float(value)
 
 
 def try_all(variables: Sequence[Any], read: Callable[[], Any]) -> Any:
-    """What an expression comes to at all values of its variables, which keep their own ones."""
+    """Evaluates an expression at all values of its variables, and then restores the variables' own values."""
     kept = [variable._value for variable in variables]
     try:
         found = []
@@ -68,7 +68,7 @@ def is_boolean(expr: Any) -> bool:
 
 
 def terms_of(expr: Any) -> list[tuple[int, Any]]:
-    """A sum as factors and terms."""
+    """Returns the factors and terms of a sum."""
     if isinstance(expr, Operator) and expr.name == "sum":
         return [term for argument in expr.args for term in terms_of(argument)]
     if isinstance(expr, Operator) and expr.name == "wsum":
@@ -87,7 +87,7 @@ def terms_of(expr: Any) -> list[tuple[int, Any]]:
 
 
 def opposite_of(constraint: Any) -> Any:
-    """What holds where a comparison or a clause does not."""
+    """Returns the negation of a comparison by an inequality; None for other constraints."""
     opposites = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
     if isinstance(constraint, Comparison) and constraint.name in opposites:
         return Comparison(opposites[constraint.name], *constraint.args)
@@ -99,7 +99,7 @@ Sum = tuple[dict[Any, dict[int, int]], int | None, int | None, int | None]
 
 
 def as_sum(constraint: Any) -> Sum | None:
-    """A comparison of sums of terms of one variable each, or a clause of such terms, as limits of one sum."""
+    """Returns a comparison of sums, or a clause, as limits on one sum; None if a term has several variables."""
     if isinstance(constraint, Operator) and constraint.name == "or":
         terms, operand = [(1, argument) for argument in constraint.args], ">="
         shift = 1

@@ -44,19 +44,20 @@ _Measure: TypeAlias = Literal["hard", "linear", "quadratic"]
 class Network:
     """A network of cost functions over variables with finite domains.
 
-    Wanted is the assignment of the least sum of all functions, or of the largest one with ``maximize``.
+    The objective is the sum of all functions, which is minimised, or maximised with ``maximize``.
 
     Args:
         domains: the number of values of each variable, shape (n,).
         names: a name for each variable; variables without names go by their index, or ``x`` and their index.
         values: for each variable the names of its values, or None.
-        decimals: digits behind the point that costs keep, 0 to 15. None keeps those that the tables have, 6 at most.
-            Tables are rounded once; how far that can move a sum is taken off bounds and stated as ``precision_slack``.
+        decimals: digits after the decimal point that costs keep, 0 to 15. None keeps those of the tables, at most 6.
+            Tables are rounded once; the largest possible error of a sum is subtracted from bounds and reported as
+            ``precision_slack``.
         maximize: whether larger is better.
-        top: no assignment that is as bad as this is a solution.
-        name: its name in messages.
+        top: assignments with this cost or a worse one are infeasible.
+        name: the name of the network in messages.
 
-    Costs are integers of 64 bits inside, in units of 10^-decimals.
+    Internally, costs are integers of 64 bits, in units of 10^-decimals.
     """
 
     def __new__(
@@ -78,23 +79,23 @@ class Network:
         """Names of the variables: ``x`` and the index of those that have none."""
     @property
     def values(self) -> list[list[str] | None]:
-        """Names of the values of each variable, None where they have none."""
+        """Names of the values of each variable, None if they have none."""
     @property
     def name(self) -> str:
-        """Where the network comes from."""
+        """The file or the name of the network."""
     @property
     def maximize(self) -> bool:
         """Whether larger is better."""
     @property
     def decimals(self) -> int:
-        """Digits behind the point that costs keep."""
+        """Decimal digits of costs."""
     def __len__(self) -> int:
         """The number of functions."""
     def add(self, scope: _Scope | _Key, table: npt.ArrayLike) -> int:
         """Adds a function by the table of its costs.
 
         Args:
-            scope: the variables that it reads, by name or index; a single one may stand alone.
+            scope: the variables of the function, by name or index; a single one may stand alone.
             table: a cost for each combination of values, of the shape of the domains. ``inf`` forbids a combination
                 (``-inf`` with ``maximize``).
 
@@ -104,14 +105,14 @@ class Network:
     def add_many(
         self, scopes: npt.NDArray[np.integer[Any]] | Sequence[Sequence[_Key]], tables: npt.ArrayLike
     ) -> int:
-        """Adds many functions of as many variables each.
+        """Adds many functions with the same number of variables.
 
         Args:
             scopes: the variables of each function, shape (m, k).
             tables: their tables, shape (m, d1, …, dk).
 
         Returns:
-            The number of the first one; the others follow.
+            The number of the first function; the numbers are consecutive.
         """
     def add_sparse(
         self, scope: _Scope | _Key, tuples: Any, costs: npt.ArrayLike, default: float = 0.0
@@ -119,9 +120,9 @@ class Network:
         """Adds a function by the costs of some combinations of values.
 
         Args:
-            scope: the k variables that it reads.
+            scope: the k variables of the function.
             tuples: combinations of values, shape (m, k).
-            costs: their costs, shape (m,); the last of several costs of a combination counts.
+            costs: their costs, shape (m,); if a combination has several costs, the last one counts.
             default: the cost of all other combinations.
 
         Returns:
@@ -142,13 +143,13 @@ class Network:
 
         Args:
             scope: the k variables.
-            weights: for each of them a weight of each value, or an integer that multiplies the value's index.
+            weights: for each variable a weight of each value, or an integer that multiplies the value's index.
             low: the sum should be at least this.
             high: the sum should be at most this.
-            other_than: in place of both: the sum should be any other number.
-            price: what being off costs; ``inf`` forbids.
-            measure: ``hard`` for the price once it is off, ``linear`` for the price times the distance, ``quadratic``
-                for the price times its square.
+            other_than: in place of both: the sum should differ from this number.
+            price: the cost of a violation; ``inf`` forbids it.
+            measure: ``hard`` costs the price once, ``linear`` the price times the distance, ``quadratic`` the price
+                times the squared distance.
 
         Returns:
             The number of the function.
@@ -165,8 +166,8 @@ class Network:
 
         Args:
             scope: the variables.
-            bounds: for values at least how many variables have them, and at most how many.
-            price: what a number out of its bounds costs; ``inf`` forbids.
+            bounds: for each value, the least and the largest number of variables that may have it.
+            price: the cost of a number out of its bounds; ``inf`` forbids it.
             measure: as for ``linear``.
 
         Returns:
@@ -185,17 +186,17 @@ class Network:
             assignment: value indices, shape (n,), or a dict; or several as rows, shape (m, n).
 
         Returns:
-            A number, or an array of shape (m,); ``inf`` of what is no solution (``-inf`` with ``maximize``).
+            A number, or an array of shape (m,); ``inf`` for infeasible assignments (``-inf`` with ``maximize``).
         """
     def assignment(self, assignment: _Assignment) -> dict[Any, Any]:
         """An assignment by names; variables and values without names keep their indices."""
     def indices(self, assignment: _Assignment) -> npt.NDArray[np.int64]:
         """An assignment by value indices, shape (n,)."""
     def write(self, path: _Path, format: str | None = None) -> None:
-        """Writes the network, in the format of the file's name or another one. What was written is read again and
-        compared before the file is there."""
+        """Writes the network, in the format of the file's name or another one. The text is read again and compared with
+        the network before the file is replaced."""
     def info(self) -> dict[str, Any]:
-        """What there is of the network before and after the exact reductions."""
+        """A description of the network before and after the exact reductions."""
     def solve(
         self,
         *,
@@ -225,32 +226,32 @@ class Network:
         """Starts a run in the background.
 
         Args:
-            time: seconds until it ends, ``math.inf`` for no limit; 60 where neither time nor rounds are given.
-            rounds: rounds of drivers until it ends. Nothing depends on the clock then: the same seed gives the same
-                result on any number of threads, here and by the command.
+            time: seconds until it ends, ``math.inf`` for no limit; 60 if neither time nor rounds are given.
+            rounds: rounds of drivers until it ends. The result then does not depend on the clock: the same seed gives
+                the same result on any number of threads, here and with the command.
             seed: the seed of every random choice.
             gap: the run ends at this relative gap between cost and bound.
-            target: the run ends at a cost as good as this.
-            stall: the run ends once no better solution has come for so many seconds.
+            target: the run ends at a cost at least as good as this.
+            stall: the run ends once no better solution has been found for this number of seconds.
             diminishing: the run ends once the second half of its time brought at most a thousandth of all improvement;
                 not before 20 seconds.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``; several as ``cuda:0,1`` or ``cuda:all``.
-            threads: threads of the CPU; all of them if None.
-            population: states that are kept; by memory and problem if None.
-            warm_starts: an assignment to start from, or a list of them. A dict may leave variables out and an array
-                has values below 0 in their place: greedy choices complete such a part. The first solution that the run
-                tells is the best start, and its result is never worse.
-            heuristic: a heuristic that takes part: its name, a file, or the text of such a file.
+            threads: CPU threads; all if None.
+            population: size of the population in states; by memory and problem if None.
+            warm_starts: an assignment to start from, or a list of them. A dict may leave variables out, and an array
+                may have negative values in their place: greedy choices complete such a partial assignment. The first
+                solution that the run reports is the best start, and its result is never worse.
+            heuristic: a heuristic that joins the portfolio: its name, a file, or the text of such a file.
             driver: the search method, ``portfolio`` for all of them.
-            bound: the method of bounds.
-            z: the largest number of variables of a mini-bucket.
+            bound: the bound method.
+            z: the largest number z of variables of a mini-bucket, the i-bound plus 1.
             bound_memory: bytes for tables of bounds; half of free memory if None.
-            spill: bytes of files for tables beyond that.
+            spill: bytes of files for tables that exceed ``bound_memory``.
             reduce: whether exact reductions come first.
-            checkpoint: a file for what is known, written on the way and at every end.
+            checkpoint: a file for the incumbent, the bound and the elite pool, written regularly and at every end.
             checkpoint_every: seconds between two checkpoints.
-            resume: a checkpoint to go on from, of this package or of the command, on any device and any number of
-                threads. Times go on from there, ``rounds`` counts those before; ``time`` counts from now.
+            resume: a checkpoint to resume from, of this package or of the command, on any device and any number of
+                threads. Times continue, and ``rounds`` includes earlier rounds; ``time`` counts from now.
             exchange: a folder through which runs of several processes share solutions and bounds.
         """
     def marginals(
@@ -265,16 +266,16 @@ class Network:
     ) -> Marginals:
         """The sum over all assignments of the product of all potentials, and the posterior of each variable.
 
-        A network read from potentials (.uai, .bif and the like) has its file's own numbers; elsewhere a cost c has the
-        potential exp(-c / temperature), a value v where larger is better exp(v / temperature).
+        For a network read from potentials (.uai, .bif and the like), the file's own numbers are used. Otherwise a cost
+        c has the potential exp(-c / temperature), or, if the network is maximised, a value v has exp(v / temperature).
 
         Args:
             evidence: values of some variables.
-            variables: those whose posteriors are wanted; all if None.
-            temperature: what costs are divided by.
+            variables: the variables whose posteriors are wanted; all if None.
+            temperature: the divisor of costs.
             memory: bytes that tables may take; half of free memory if None.
-            time: seconds after which bounds are returned where tables do not fit; without it that is an error.
-            device: ``auto`` (a CUDA device where one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
+            time: seconds after which bounds are returned if tables do not fit; without a limit that is an error.
+            device: ``auto`` (a CUDA device if one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
         """
     def marginal_map(
         self,
@@ -285,15 +286,16 @@ class Network:
         memory: int | None = None,
         time: float | None = None,
     ) -> LargestSum:
-        """The values of some variables for which the sum over all others is largest, and its natural logarithm.
+        """Marginal MAP: the values of some variables for which the sum over all others is largest, and its natural
+        logarithm.
 
         Args:
-            variables: those that are maximised.
-            evidence: values of some others.
-            temperature: what costs are divided by.
+            variables: the variables that are maximised.
+            evidence: values of some other variables.
+            temperature: the divisor of costs.
             memory: bytes that tables may take; half of free memory if None.
-            time: seconds after which the best values found and bounds are returned where tables do not fit; without
-                it that is an error.
+            time: seconds after which the best values found and bounds are returned if tables do not fit; without a
+                limit that is an error.
         """
     def bound(
         self,
@@ -309,11 +311,11 @@ class Network:
 
         Args:
             method: ``auto``, ``shift``, ``join-graph``, ``mbe``, ``mbe-mm``, ``be``, ``sparse-be``, ``branch`` or ``cores``.
-            z: the largest number of variables of a mini-bucket; it grows if None.
+            z: the largest number z of variables of a mini-bucket, the i-bound plus 1; it grows if None.
             time: seconds until the best bound so far is returned.
             memory: bytes that tables may take; half of free memory if None.
-            spill: bytes of files for tables of an exact elimination beyond that; half of what is free if None.
-            device: ``auto`` (a CUDA device where one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
+            spill: bytes of files for tables of exact elimination that exceed ``memory``; half of what is free if None.
+            device: ``auto`` (a CUDA device if one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
         """
     def solutions(
         self,
@@ -324,13 +326,13 @@ class Network:
         time: float = ...,
         memory: int | None = None,
     ) -> Solutions:
-        """Gives all solutions one by one, in an order that is always the same and not that of costs.
+        """Returns an iterator over all solutions, in a deterministic order that is not that of costs.
 
         Args:
-            of: variables whose values are to differ between any two solutions, each of which is given with some values
-                of the others; all variables if None.
-            worst: a solution has this cost at most; at least, where larger is better.
-            most: after so many there are no others.
+            of: variables whose values must differ between any two solutions; each solution has some values of the
+                other variables. All variables if None.
+            worst: the worst cost of a solution: the largest one, or the smallest one if larger is better.
+            most: the largest number of solutions.
             time: seconds until the search ends.
             memory: bytes that tables may take; half of free memory if None.
         """
@@ -345,38 +347,38 @@ class Network:
         memory: int | None = None,
         device: str = "auto",
     ) -> Dcop:
-        """Solves the network as agents would, which send each other messages.
+        """Solves the network by messages between agents, each of which owns a variable.
 
         Args:
             algorithm: ``dpop`` is exact, ``adpop`` bounds with messages of limited size; ``dsa``, ``mgm`` and
                 ``maxsum`` are local search.
-            z: the largest number of variables of a mini-bucket of ADPOP; by memory if None.
-            cycles: cycles of local search at most.
+            z: the largest number z of variables of a mini-bucket of ADPOP; by memory if None.
+            cycles: the largest number of cycles of local search.
             seed: the seed of local search.
-            time: seconds at most.
+            time: the time limit in seconds.
             memory: bytes that tables may take; half of free memory if None.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``, for the tables of DPOP and ADPOP.
         """
     def explain(self, assignment: _Assignment) -> list[Priced]:
-        """The functions that are not 0 under an assignment: the violated and the dearest first."""
+        """The functions that are not 0 under an assignment: violated ones first, then by decreasing cost."""
     def diff(self, one: _Assignment, other: _Assignment) -> list[Difference]:
         """The functions whose costs differ between two assignments, the largest difference first."""
     def conflict(self, *, rounds: int = 100) -> list[int] | None:
-        """The numbers of a few functions that have no solution together.
+        """The numbers of a small set of functions that have no common solution.
 
         Args:
-            rounds: a limit of each of the searches.
+            rounds: a limit on the rounds of each search.
 
         Returns:
-            None where the network has a solution, or neither was proved.
+            None if the network has a solution, or if neither was proved.
         """
 
 @final
 class Run:
     """A run in the background.
 
-    Iterating over it gives its events as they come and ends with the run. Ctrl-C ends the run within a second and is
-    raised then; ``result()`` has the best that was found. It is a context manager that stops the run at the end.
+    Iterating over it returns its events as they come, and ends with the run. Ctrl-C ends the run within a second and is
+    then raised; ``result()`` returns the best solution. As a context manager it stops the run at the end.
     """
 
     def __iter__(self) -> Run: ...
@@ -384,23 +386,23 @@ class Run:
     def __enter__(self) -> Run: ...
     def __exit__(self, *exception: object) -> None: ...
     def stop(self) -> None:
-        """Tells the run to end, from any thread; its best solution stays."""
+        """Stops the run, from any thread; its best solution remains available."""
     @property
     def done(self) -> bool:
         """Whether the run has ended."""
     def result(self) -> Result:
-        """Waits for the end of the run and returns what it came to."""
+        """Waits for the end of the run and returns its result."""
     @property
     def history(self) -> Any:
-        """The events so far with the columns of the command's CSV: a DataFrame where pandas is installed, else a dict
-        of lists. They are those that were iterated over; after ``result()``, all of them."""
+        """The events so far with the columns of the command's CSV: a DataFrame if pandas is installed, otherwise a dict
+        of lists. It has the events that were iterated over; after ``result()``, all of them."""
     def plot(self, path: _Path | None = None) -> Picture:
-        """The curves of cost and bound so far; with a path they are written there, as .svg, .png or .pdf."""
+        """The chart of cost and bound so far; with a path it is also written there, as .svg, .png or .pdf."""
     def _repr_html_(self) -> str: ...
 
 @final
 class Event:
-    """Something that happened in a run."""
+    """An event of a run."""
 
     @property
     def time(self) -> float:
@@ -410,7 +412,7 @@ class Event:
         """``start``, ``solution``, ``bound``, ``tick`` (each second), ``note``, ``warning`` or ``end``."""
     @property
     def cost(self) -> _Number | None:
-        """The best cost found so far."""
+        """The incumbent's cost."""
     @property
     def bound(self) -> _Number | None:
         """The best bound proved so far: no assignment is better."""
@@ -419,23 +421,23 @@ class Event:
         """|cost - bound| / max(|cost|, |bound|)."""
     @property
     def source(self) -> str:
-        """The driver or the bound method that made it."""
+        """The driver or the bound method that caused the event."""
     @property
     def round(self) -> int:
-        """Rounds of drivers done."""
+        """Number of rounds of drivers."""
     @property
     def solution(self) -> npt.NDArray[np.int64] | None:
-        """The best solution, shape (n,), with ``solution`` and ``end``."""
+        """The incumbent: value indices, shape (n,), with ``solution`` and ``end``."""
     @property
     def assignment(self) -> dict[Any, Any] | None:
-        """The same by names."""
+        """The incumbent by names, with ``solution`` and ``end``."""
     @property
     def message(self) -> str | None:
-        """What there is to say, with ``note`` and ``warning``."""
+        """The text of a ``note`` or a ``warning``."""
 
 @final
 class Result:
-    """What a run came to."""
+    """The result of a run."""
 
     @property
     def status(self) -> str:
@@ -446,7 +448,7 @@ class Result:
         ``signal`` or ``memory``."""
     @property
     def cost(self) -> _Number | None:
-        """The best cost found, computed again from the tables."""
+        """The best cost found, recomputed from the tables."""
     @property
     def bound(self) -> _Number | None:
         """The best bound proved: no assignment is better."""
@@ -458,47 +460,47 @@ class Result:
         """The best solution: value indices, shape (n,)."""
     @property
     def assignment(self) -> dict[Any, Any] | None:
-        """The same by names; variables and values without names keep their indices."""
+        """The best solution by names; variables and values without names keep their indices."""
     @property
     def precision_slack(self) -> float:
-        """What rounding of tables may have moved, in the unit of costs; taken off the bound."""
+        """Largest error of costs by rounding of tables, in the unit of costs; subtracted from the bound."""
     @property
     def time(self) -> float:
-        """Seconds that the run took."""
+        """Duration of the run in seconds."""
     @property
     def time_to_best(self) -> float | None:
-        """Seconds until the best solution."""
+        """Seconds until the best solution was found."""
     @property
     def seed(self) -> int:
         """The seed."""
     @property
     def device(self) -> str:
-        """``cpu`` or ``cuda:0``."""
+        """The device: ``cpu`` or ``cuda:0``."""
     @property
     def threads(self) -> int:
-        """Threads of the CPU."""
+        """Number of CPU threads."""
     @property
     def rounds(self) -> int:
-        """Rounds of drivers."""
+        """Number of rounds of drivers."""
     @property
     def moves(self) -> int:
-        """Assignments that changed a value."""
+        """Number of assignments that changed a value."""
     @property
     def ratings(self) -> int:
-        """Candidate values that were rated."""
+        """Number of evaluations of candidate values."""
     @property
     def bound_method(self) -> str:
-        """The method that made the bound."""
+        """The method that proved the bound."""
     @property
     def z(self) -> int | None:
-        """The largest number of variables of a mini-bucket, where it has one."""
+        """The largest number z of variables of a mini-bucket; None if the method has none."""
     @property
     def induced_width(self) -> int | None:
         """The induced width of the best elimination order found."""
 
 @final
 class Picture:
-    """A picture, which notebooks show."""
+    """A picture, which notebooks display."""
 
     @property
     def svg(self) -> str:
@@ -516,16 +518,16 @@ class Priced:
         """The number of the function."""
     @property
     def name(self) -> str | None:
-        """Its name in the file, if it has one."""
+        """The name of the function in the file, if it has one."""
     @property
     def scope(self) -> list[str]:
-        """The names of its variables."""
+        """The names of the variables in the scope."""
     @property
     def values(self) -> list[str]:
-        """The names of their values."""
+        """The names of the variables' values."""
     @property
     def cost(self) -> _Number:
-        """Its cost; infinite where it is violated."""
+        """The cost of the function; infinite if it is violated."""
 
 @final
 class Difference:
@@ -536,30 +538,30 @@ class Difference:
         """The number of the function."""
     @property
     def name(self) -> str | None:
-        """Its name in the file, if it has one."""
+        """The name of the function in the file, if it has one."""
     @property
     def scope(self) -> list[str]:
-        """The names of its variables."""
+        """The names of the variables in the scope."""
     @property
     def costs(self) -> tuple[_Number, _Number]:
-        """Both costs; infinite where it is violated."""
+        """The costs under both assignments; infinite if the function is violated."""
 
 @final
 class Bound:
-    """A bound on the optimum, and the best solution that came with it."""
+    """A bound on the optimum, and the best solution that was found with it."""
 
     @property
     def bound(self) -> _Number | None:
-        """No assignment is better than this."""
+        """The bound: no assignment is better."""
     @property
     def cost(self) -> _Number | None:
         """The cost of the solution, computed from the tables."""
     @property
     def solution(self) -> npt.NDArray[np.int64] | None:
-        """The best solution that was met: value indices, shape (n,)."""
+        """The best solution found: value indices, shape (n,)."""
     @property
     def assignment(self) -> dict[Any, Any] | None:
-        """The same by names; variables and values without names keep their indices."""
+        """The best solution by names; variables and values without names keep their indices."""
     @property
     def status(self) -> str:
         """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
@@ -568,10 +570,10 @@ class Bound:
         """Whether the bound is the optimum."""
     @property
     def method(self) -> str:
-        """The step that made the bound."""
+        """The step that proved the bound."""
     @property
     def z(self) -> int | None:
-        """The largest number of variables of a mini-bucket, where it has one."""
+        """The largest number z of variables of a mini-bucket; None if the method has none."""
     @property
     def induced_width(self) -> int | None:
         """The induced width of the elimination order."""
@@ -587,67 +589,67 @@ class Solutions:
     def __next__(self) -> tuple[npt.NDArray[np.int64], _Number]: ...
     @property
     def complete(self) -> bool:
-        """Whether all solutions were given: known once the iterator has ended."""
+        """Whether all solutions were returned; known once the iterator has ended."""
     def stop(self) -> None:
-        """Ends the search."""
+        """Stops the search."""
 
 @final
 class Dcop:
-    """What agents came to, and what they sent."""
+    """The result of agents, and their messages."""
 
     @property
     def bound(self) -> _Number | None:
-        """No assignment is better than this."""
+        """The bound: no assignment is better."""
     @property
     def cost(self) -> _Number | None:
         """The cost of the solution, computed from the tables."""
     @property
     def solution(self) -> npt.NDArray[np.int64] | None:
-        """The best solution that was met: value indices, shape (n,)."""
+        """The best solution found: value indices, shape (n,)."""
     @property
     def assignment(self) -> dict[Any, Any] | None:
-        """The same by names; variables and values without names keep their indices."""
+        """The best solution by names; variables and values without names keep their indices."""
     @property
     def status(self) -> str:
         """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
     @property
     def messages(self) -> int:
-        """Messages of all agents."""
+        """Number of messages of all agents."""
     @property
     def entries(self) -> int:
-        """Entries of all messages."""
+        """Number of entries of all messages."""
     @property
     def largest_message(self) -> int:
-        """Entries of the largest message."""
+        """Number of entries of the largest message."""
     @property
     def cycles(self) -> int | None:
-        """Cycles of a local search."""
+        """Number of cycles of a local search."""
     @property
     def device(self) -> str:
-        """The device that made the tables: ``cpu`` or ``cuda:0``."""
+        """The device that computed the tables: ``cpu`` or ``cuda:0``."""
 
 @final
 class LargestSum:
-    """The values of some variables for which the sum over all others is largest, as far as that is known.
+    """The result of marginal MAP: values of some variables for which the sum over all others is largest.
 
     Iterates over the assignment and its logarithm: ``values, logarithm = network.marginal_map([0])``.
     """
 
     @property
     def assignment(self) -> dict[str, str]:
-        """Values by name of the variables; empty where no sum above 0 is known."""
+        """A dict from the variables, by name, to values; empty if no sum above 0 is known."""
     @property
     def ln_value(self) -> float:
-        """The natural logarithm of their sum; where it is not the largest, at least this."""
+        """The natural logarithm of the sum for these values; a lower bound on it unless ``exact``."""
     @property
     def bounds(self) -> tuple[float, float]:
-        """The logarithm of the largest sum is at least the first number and at most the second."""
+        """Lower and upper bound on the logarithm of the largest sum."""
     @property
     def exact(self) -> bool:
         """Whether no other values have a larger sum."""
     @property
     def checked(self) -> bool:
-        """Whether the checker computed the sum again."""
+        """Whether the checker recomputed the sum."""
     def __iter__(self) -> Iterator[Any]: ...
 
 @final
@@ -656,22 +658,22 @@ class Marginals:
 
     @property
     def ln_z(self) -> float | None:
-        """The natural logarithm of the sum; None where only bounds are known."""
+        """The natural logarithm of the sum of all products; None if only bounds are known."""
     @property
     def error_bound(self) -> float | None:
-        """How far it may be off."""
+        """Largest absolute error of the logarithm."""
     @property
     def posterior_error(self) -> float | None:
-        """How far a posterior may be off, relatively."""
+        """Largest relative error of a posterior."""
     @property
     def bounds(self) -> tuple[float, float]:
-        """The logarithm of the sum is at least the first number and at most the second."""
+        """Lower and upper bound on the logarithm of the sum."""
     @property
     def posteriors(self) -> dict[str, npt.NDArray[np.float64]]:
-        """A dict from variables to arrays of shape (domain,), which sum to 1; empty where only bounds are known."""
+        """A dict from variables to arrays of shape (domain,), which sum to 1; empty if only bounds are known."""
     @property
     def device(self) -> str:
-        """The device that did it: ``cpu`` or ``cuda:0``."""
+        """The device that computed the sum: ``cpu`` or ``cuda:0``."""
     def __getitem__(self, key: str, /) -> npt.NDArray[np.float64]:
         """The posterior of a variable by its name, shape (domain,)."""
 
@@ -690,22 +692,22 @@ class Decision:
         """The expected utility of the policy."""
     @property
     def bound(self) -> float | None:
-        """What no policy exceeds, but for ``error_bound``."""
+        """Upper bound on the expected utility of every policy, up to ``error_bound``."""
     @property
     def exact(self) -> bool:
         """Whether no policy is better."""
     @property
     def error_bound(self) -> float:
-        """How far the value may be from that of exact arithmetic."""
+        """Largest difference of the value from that of exact arithmetic."""
     @property
     def first_decision(self) -> dict[str, str]:
-        """The first decisions and their values, where they depend on nothing."""
+        """The first decisions and their values, if they depend on no observation."""
     @property
     def policy(self) -> Any:
         """The policy as plain data, in the form of the command's JSON file."""
     @property
     def device(self) -> str:
-        """The device that did some of it: ``cpu`` or ``cuda:0``."""
+        """The device that computed some of it: ``cpu`` or ``cuda:0``."""
 
 def read(
     path: _Path,
@@ -725,8 +727,8 @@ def read(
         precision: decimal digits that real numbers keep.
 
     Raises:
-        ParseError: with file, line and column.
-        FileError: a file that cannot be read.
+        ParseError: the file departs from its format, with line and column.
+        FileError: the file cannot be read.
     """
 
 def reads(
@@ -738,7 +740,7 @@ def reads(
     colors: int | None = None,
     precision: int | None = None,
 ) -> Network:
-    """Reads a network from a text; ``name`` is its name in messages. Otherwise as ``read``."""
+    """Reads a network from a text; ``name`` is its name in messages. The other arguments are those of ``read``."""
 
 def decide(
     path: _Path,
@@ -758,9 +760,9 @@ def decide(
             (.idid).
         format: the format; by the file's name if None.
         method: ``auto``, ``eliminate``, ``belief-tree``, ``alpha`` or ``spu``.
-        horizon: steps of a process.
-        discount: the discount of a process in place of the file's.
+        horizon: the number of steps of a process.
+        discount: the discount factor of a process; the file's if None.
         time: seconds until the best policy so far is returned.
         memory: bytes of tables and trees; half of free memory if None.
-        device: ``auto`` (a CUDA device where one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
+        device: ``auto`` (a CUDA device if one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
     """

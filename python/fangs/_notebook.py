@@ -8,14 +8,14 @@ from ._fangs import Result, Run
 
 
 def watch(run: Run, every: float = 1.0) -> Result:
-    """Waits for the end of a run and, in a notebook, draws its chart again and again meanwhile.
+    """Waits for the end of a run and, in a notebook, redraws its chart meanwhile.
 
     Args:
-        run: a run that has begun.
+        run: a run that has started.
         every: seconds between two drawings.
 
     Returns:
-        What the run came to. An interrupt ends the run, and ``run.result()`` has the best solution.
+        The result of the run. An interrupt ends the run, and ``run.result()`` then returns the best solution.
     """
     try:
         from IPython.display import display

@@ -21,12 +21,12 @@ def _network(
     tables: Sequence[tuple[str, Sequence[str], Any]],
     evidence: Mapping[str, Any] | None,
 ) -> Network:
-    """A network by the text of XMLBIF, which keeps names and the digits of all numbers.
+    """Builds a network through XMLBIF text, which keeps names and the digits of all numbers.
 
     Args:
         name: a name for messages.
-        variables: names of variables, each with those of its values.
-        tables: a variable, its parents, and the probabilities: shape (domains of the parents…, own domain).
+        variables: names of variables, each with the names of its values.
+        tables: for each variable, its parents and the probabilities, shape (domains of the parents…, own domain).
         evidence: values of some variables.
     """
     root = ElementTree.Element("BIF", VERSION="0.3")
@@ -49,18 +49,18 @@ def _network(
 
 
 def from_pgmpy(model: Any, evidence: Mapping[str, Any] | None = None) -> Network:
-    """The network of a ``DiscreteBayesianNetwork`` of pgmpy, whose best assignment is the most probable explanation.
+    """Converts a ``DiscreteBayesianNetwork`` of pgmpy; the best assignment is the most probable explanation.
 
     Args:
         model: the model; each variable has its CPD.
         evidence: values of some variables, by name.
 
     Returns:
-        A network that maximises the logarithm of the probability. ``marginals`` gives posteriors by the model's own
-        numbers.
+        A network that maximises the logarithm of the probability. ``marginals`` computes posteriors from the
+        model's own numbers.
 
     Raises:
-        Unsupported: the model is not one of tables.
+        Unsupported: the model does not consist of tables.
     """
     if not hasattr(model, "get_cpds"):
         raise Unsupported(f"a model with tables (get_cpds) is expected, not {type(model).__name__}")
@@ -81,15 +81,15 @@ def from_pgmpy(model: Any, evidence: Mapping[str, Any] | None = None) -> Network
 
 
 def from_pyagrum(model: Any, evidence: Mapping[str, Any] | None = None) -> Network:
-    """The network of a ``BayesNet`` of pyAgrum, whose best assignment is the most probable explanation.
+    """Converts a ``BayesNet`` of pyAgrum; the best assignment is the most probable explanation.
 
     Args:
         model: the model.
         evidence: values of some variables, by name.
 
     Returns:
-        A network that maximises the logarithm of the probability. ``marginals`` gives posteriors by the model's own
-        numbers.
+        A network that maximises the logarithm of the probability. ``marginals`` computes posteriors from the
+        model's own numbers.
 
     Raises:
         Unsupported: the model is no Bayesian network.
@@ -116,7 +116,7 @@ def from_pyagrum(model: Any, evidence: Mapping[str, Any] | None = None) -> Netwo
 
 
 def _axes(cpt: Any, names: list[str]) -> list[str]:
-    """The variables along the axes of an array of pyAgrum, whose first one runs fastest in memory."""
+    """Returns the variables along the axes of an array of pyAgrum, whose first variable is fastest in memory."""
     shape = cpt.toarray().shape
     sizes = {str(variable.name()): int(variable.domainSize()) for variable in map(cpt.variable, range(cpt.nbrDim()))}
     axes = [str(cpt.variable(place).name()) for place in range(cpt.nbrDim())][::-1]

@@ -1,6 +1,6 @@
 """The part of pytoulbar2's class CFN that scripts use to build a problem, to solve it, and to ask for its bound.
 
-Propagation step by step (Store, Restore, Assign, Deconnect and the like) is not offered: there is no such state here.
+Step-by-step propagation (Store, Restore, Assign, Deconnect and the like) is not supported.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ._fangs import Network, Result, read
 __all__ = ["CFN"]
 
 _Variable = str | int
-#: What ranges of sums follow from the comparison with a number.
+#: The range of a sum for each comparison, relative to the number compared with.
 _OPERANDS = {"==": (0, 0), "<=": (None, 0), "<": (None, -1), ">=": (0, None), ">": (1, None)}
 
 
 class CFN:
-    """A cost function network in the words of pytoulbar2.
+    """A cost function network with the interface of pytoulbar2.
 
     Args:
         ubinit: solutions cost less than this.
         resolution: decimal digits of costs.
         seed: the seed.
-        vac, configuration, vns, verbose, init: taken, so that scripts run; they say how toulbar2 searches and mean
-            nothing here.
+        vac, configuration, vns, verbose, init: accepted so that scripts run, but ignored; they control toulbar2's
+            search.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class CFN:
 
     def AddVariable(self, name: str, values: Iterable[Any]) -> int:
         """Adds a variable with integers or names as values; returns its index. Integers between the least and the
-        largest that are not listed are left out."""
+        largest that are not listed are forbidden."""
         self._may_be_added_to()
         if name in self.Variables:
             raise RuntimeError(name + " already defined")
@@ -82,14 +82,14 @@ class CFN:
         return index
 
     def AddVariables(self, n_var: int, base_name: str, min_dom: int, max_dom: int) -> int:
-        """Adds variables of one domain; returns the index of the first."""
+        """Adds variables with the same domain; returns the index of the first."""
         first = len(self.Variables)
         for place in range(n_var):
             self.AddVariable(base_name + str(place), range(min_dom, max_dom + 1))
         return first
 
     def AddFunction(self, scope: Sequence[_Variable], costs: Any, incremental: bool = False) -> None:
-        """Adds a function: its costs one after the other, the last variable running fastest. ``inf`` forbids."""
+        """Adds a function with a list of costs, the last variable running fastest; ``inf`` forbids a tuple."""
         self._not_incremental(incremental)
         own = self._scope(scope)
         table = np.asarray(costs, dtype=float).reshape(tuple(len(self._domain(v)) for v in own))
@@ -110,8 +110,8 @@ class CFN:
         tcosts: Sequence[float],
         incremental: bool = False,
     ) -> None:
-        """Adds a function with a cost for some tuples of values and one for all others; tuples with values that a
-        variable does not have are left out."""
+        """Adds a function with a cost for some tuples of values and a default cost for all others. Tuples with values
+        that a variable does not have are ignored."""
         self._not_incremental(incremental)
         own = self._scope(scope)
         rows: list[list[int]] = []
@@ -126,7 +126,7 @@ class CFN:
     def AddLinearConstraint(
         self, coefs: int | Sequence[int], scope: Sequence[_Variable], operand: str = "==", rightcoef: int = 0
     ) -> None:
-        """Adds a constraint on the sum of the values times integers."""
+        """Adds a linear constraint on the values with integer coefficients."""
         factors = [coefs] * len(scope) if isinstance(coefs, (int, np.integer)) else [int(factor) for factor in coefs]
         sums: dict[int, int] = {}
         for v, factor in zip([self._index(key) for key in scope], factors, strict=True):
@@ -141,7 +141,7 @@ class CFN:
     def AddGeneralizedLinearConstraint(
         self, tuples: Sequence[tuple[_Variable, Any, int]], operand: str = "==", rightcoef: int = 0
     ) -> None:
-        """Adds a constraint on a sum of integers, one for each value of each variable; those not listed are 0."""
+        """Adds a constraint on a sum of integers, one for each value of each variable; missing ones are 0."""
         weights: dict[int, list[int]] = {}
         for key, value, factor in tuples:
             v = self._index(key)
@@ -158,7 +158,7 @@ class CFN:
         encoding: str = "hungarian",
         incremental: bool = False,
     ) -> None:
-        """Adds that all values differ, but for those excepted; the encoding means nothing here."""
+        """Adds the constraint that all values differ, except those of ``excepted``; the encoding is ignored."""
         del encoding
         self._not_incremental(incremental)
         own = self._scope(scope)
@@ -177,7 +177,7 @@ class CFN:
         encoding: str = "hungarian",
         incremental: bool = False,
     ) -> None:
-        """Adds bounds on how many variables have certain values: triplets of the value and both numbers."""
+        """Adds bounds on how many variables have certain values: triplets of value, least and largest number."""
         del encoding
         self._not_incremental(incremental)
         own = self._scope(scope)
@@ -214,14 +214,14 @@ class CFN:
 
         Args:
             showSolutions: 1 prints values, 2 and 3 names and values, of each solution.
-            allSolutions: all solutions that cost less than the upper bound are found, up to so many; 0 for the best.
-            diversityBound: refused: solutions are not kept apart here.
-            timeLimit: seconds on the clock; 0 for no limit.
-            bestSol: the search ends at a cost as good as this.
+            allSolutions: the largest number of solutions below the upper bound to find; 0 for the best solution.
+            diversityBound: refused, because diverse solutions are not supported.
+            timeLimit: wall-clock seconds; 0 for no limit.
+            bestSol: the search ends at a cost at least as good as this.
             writeSolution: a file for the best solution.
 
         Returns:
-            The values of the best solution, its cost and the number of solutions found; None without one.
+            The values of the best solution, its cost and the number of solutions found; None if none was found.
         """
         if diversityBound:
             raise Unsupported("solutions are not kept apart: diversityBound has to be 0")
@@ -255,7 +255,7 @@ class CFN:
         return values, cost, len(self._solutions)
 
     def GetSolutions(self) -> list[tuple[Any, list[Any]]]:
-        """The solutions found, each better than those before it where not all were asked for: costs and values."""
+        """The costs and values of the solutions found; each is better than the previous, unless all were requested."""
         return list(self._solutions)
 
     def GetDDualBound(self) -> Any:
@@ -269,11 +269,11 @@ class CFN:
         return self._network().info()["bound"]
 
     def GetUB(self) -> float:
-        """What solutions have to cost less than."""
+        """The upper bound: solutions must cost less."""
         return self.Top if self.UbInit is None else self.UbInit
 
     def UpdateUB(self, cost: float) -> None:
-        """Lowers what solutions have to cost less than."""
+        """Lowers the upper bound."""
         self.UbInit = cost if self.UbInit is None else min(self.UbInit, cost)
 
     def GetName(self) -> str:
@@ -301,7 +301,7 @@ class CFN:
         return len(self._domain(self._index(var)))
 
     def _network(self) -> Network:
-        """What has been added, as a network."""
+        """Builds the network of all additions."""
         if self._read is not None:
             if self.UbInit is not None:
                 raise Unsupported("a problem from a file has the upper bound of the file: ubinit goes with AddFunction")
@@ -354,7 +354,7 @@ class CFN:
         return self.Variables[self.VariableNames[v]]
 
     def _place(self, v: int, value: Any) -> int | None:
-        """Where a value stands in the domain; symbolic values are also called by their places."""
+        """Returns the index of a value in the domain; symbolic values may also be given by index."""
         domain = self._domain(v)
         if isinstance(value, (int, np.integer)) and domain and isinstance(domain[0], str):
             return int(value) if 0 <= value < len(domain) else None

@@ -1,8 +1,8 @@
 """A solver class for CPMpy.
 
-Constraints of few values become tables, whatever they say; ``AllDifferent``, ``Table`` and linear comparisons of many
-variables become functions of their own, also where a bit stands for such a comparison. Everything else is decomposed
-by CPMpy first. What is left over raises one exception, which says what it was.
+Constraints with few combinations of values become tables. ``AllDifferent``, ``Table`` and linear comparisons of many
+variables become global cost functions, also if a bit reifies such a comparison. CPMpy first decomposes everything else.
+A constraint that remains raises ``NotSupported``, which names it.
 
 >>> solver = fangs.cpmpy.CPM_fangs(model)
 >>> solver.solve(time_limit=10)
@@ -54,19 +54,19 @@ from ._fangs import Network, __version__
 
 __all__ = ["CPM_fangs", "NotSupported", "register"]
 
-#: Combinations of values up to which a constraint becomes a table by trying all of them: tenths of a second.
+#: Largest number of combinations of values for which a constraint is tabulated: tenths of a second.
 _TRIED = 1 << 12
-#: The same once it cannot be decomposed any further.
+#: Largest number of combinations for a constraint that cannot be decomposed any further.
 _TRIED_AT_LAST = 1 << 16
-#: A domain has so many values at most: local search has no room for more.
+#: Largest number of values of a domain: local search stores values in 16 bits.
 _LONGEST = 65535
 
-#: What adds a function to a network.
+#: An operation that adds a function to a network.
 _Post = Callable[[Network], None]
 
 
 class NotSupported(Unsupported, NotSupportedError):  # type: ignore[misc]
-    """What a network does not hold, of a model of CPMpy. CPMpy knows the exception as its ``NotSupportedError``."""
+    """A part of a CPMpy model that a network cannot express; also a ``NotSupportedError`` of CPMpy."""
 
 
 def register() -> None:
@@ -77,12 +77,12 @@ def register() -> None:
 
 
 class CPM_fangs(SolverInterface):  # type: ignore[misc]
-    """Solves CPMpy's models by Fangs.
+    """Solves CPMpy's models with Fangs.
 
-    ``objective_bound()`` is the bound that was proved; ``solution_hint`` gives a start, which may leave variables out.
+    ``objective_bound()`` returns the proved bound; ``solution_hint`` sets a start, which may leave variables out.
     """
 
-    # products and quotients are tables or nothing: decomposed, they would become one bit for each value
+    # products and quotients become tables, because their decomposition would need one bit for each value
     supported_global_constraints = frozenset({"alldifferent", "div", "mod", "mul", "pow", "table"})
     supported_reified_global_constraints: frozenset[str] = frozenset()
 
@@ -111,7 +111,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return self._network()
 
     def has_objective(self) -> bool:
-        """Whether there is something to minimize or to maximize."""
+        """Whether there is an objective."""
         return self._objective is not None
 
     def objective_bound(self) -> float | None:
@@ -119,7 +119,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return self._bound
 
     def solution_hint(self, cpm_vars: Sequence[Any], vals: Sequence[Any]) -> None:
-        """Gives values to start from; variables may be left out."""
+        """Sets values to start from; variables may be left out."""
         variables, values = np.ravel(np.array(cpm_vars, dtype=object)), np.ravel(np.array(vals, dtype=object))
         if len(variables) != len(values):
             raise ValueError(f"{len(variables)} variables have {len(values)} values")
@@ -130,7 +130,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             self._hint[variable.name] = int(value)
 
     def solver_var(self, cpm_var: Any) -> Any:
-        """The place of a variable in the network; a constant is one itself."""
+        """Returns the index of a variable in the network; a constant is returned itself."""
         if is_int(cpm_var):
             return int(cpm_var)
         if isinstance(cpm_var, NegBoolView):
@@ -149,10 +149,10 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         """Adds constraints.
 
         Raises:
-            NotSupported: a constraint that is left over after all decompositions.
+            NotSupported: a constraint remains after all decompositions that a network cannot express.
         """
         get_variables(cpm_expr, collect=self.user_vars)
-        # decompositions of longer domains would take forever, for nothing
+        # refuses too large domains before they are decomposed, which would take forever
         self.solver_vars(get_variables(cpm_expr))
         for constraint in toplevel_list(cpm_expr):
             if not self._post(constraint, _TRIED):
@@ -164,7 +164,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
     __add__ = add
 
     def transform(self, cpm_expr: Any) -> list[Expression]:
-        """Constraints in the parts that are posted."""
+        """Decomposes constraints into the parts that are posted."""
         parts = no_partial_functions(toplevel_list(cpm_expr))
         parts = decompose_in_tree(
             parts,
@@ -180,7 +180,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return found
 
     def objective(self, expr: Any, minimize: bool = True) -> None:
-        """Sets what to minimize or maximize; only the last one counts."""
+        """Sets the objective, in place of an earlier one."""
         get_variables(expr, collect=self.user_vars)
         self._minimize = minimize
         self._objective = []
@@ -202,9 +202,9 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         """Solves the model.
 
         Args:
-            time_limit: seconds; None until there is a proof.
+            time_limit: seconds; with None, the search ends with a proof.
             display: expressions to print, or a function to call, at each solution of an optimisation.
-            options: those of ``Network.solve``.
+            options: options of ``Network.solve``.
 
         Returns:
             Whether a solution was found.
@@ -249,12 +249,12 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         Args:
             display: expressions to print, or a function to call, at each solution.
             time_limit: seconds; None for no limit.
-            solution_limit: the search ends after so many.
-            call_from_model: of no meaning here: the solver is the same afterwards.
-            options: those of ``Network.solutions``.
+            solution_limit: the largest number of solutions.
+            call_from_model: ignored, because the solver is unchanged afterwards.
+            options: options of ``Network.solutions``.
 
         Returns:
-            How many there are.
+            The number of solutions found.
         """
         if self.has_objective():
             raise NotSupported("solutions are enumerated for models without objective")
@@ -282,7 +282,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return count
 
     def _begin(self, time_limit: float | None) -> float:
-        """The limit of a search that begins, in seconds."""
+        """Begins a search; returns its time limit in seconds."""
         if time_limit is not None and time_limit <= 0:
             raise ValueError("Time limit must be positive")
         self.solver_vars(list(self.user_vars))
@@ -290,7 +290,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return math.inf if time_limit is None else time_limit
 
     def _network(self) -> Network:
-        """The model so far."""
+        """Builds the network of the model."""
         names = [variable.name for variable in self._variables]
         network = Network(
             [size_of(variable) for variable in self._variables],
@@ -302,14 +302,14 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         try:
             for post in [*self._posts, *(self._objective or [])]:
                 post(network)
-            # what asks for it builds the network
+            # reading a property builds the network
             _ = network.decimals
         except Error as error:
             raise NotSupported(f"the model has no room in tables: {error}") from error
         return network
 
     def _start(self) -> dict[int, int] | None:
-        """The hint, without what has no place."""
+        """Returns the hint, without variables and values that the network lacks."""
         start = {}
         for name, value in self._hint.items():
             place = self._varmap.get(name)
@@ -328,11 +328,11 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
                 variable._value = bool(value) if variable.is_bool() else value + least_of(variable)
 
     def _forbids(self, value: float = math.inf) -> float:
-        """What forbids: the sense of the objective may change later on, so it is asked when the network is made."""
+        """The forbidden value; called when the network is built, because its sign may change until then."""
         return value if self._minimize else -value
 
     def _post(self, constraint: Any, most: int) -> bool:
-        """Posts a constraint, if something holds it."""
+        """Posts a constraint, if it can be expressed; returns whether it was."""
         if isinstance(constraint, (bool, np.bool_)):
             if not constraint:
                 self._posts.append(lambda network: void(network.add([], self._forbids())))
@@ -348,7 +348,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return self._post_linear(constraint) or (tried <= most and self._tabulate(constraint, variables))
 
     def _tabulate(self, constraint: Any, variables: Sequence[_NumVarImpl]) -> bool:
-        """Posts a table, unless the constraint has no value: then it has a decomposition alone."""
+        """Posts a table, unless the constraint has no value because it only has a decomposition."""
         places = [self.solver_var(variable) for variable in variables]
         try:
             allowed = try_all(variables, lambda: bool(value_of(constraint)))
@@ -358,7 +358,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return True
 
     def _post_different(self, arguments: list[Any]) -> bool:
-        """All values differ: one function where all domains begin at the same value, else a table a pair."""
+        """Posts that all values differ: one function if all domains begin at the same value, else a table per pair."""
         constants = [int(own) for own in arguments if is_int(own)]
         arguments = [own for own in arguments if not is_int(own)]
         if not all(isinstance(own, _NumVarImpl) and not isinstance(own, NegBoolView) for own in arguments):
@@ -391,7 +391,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return True
 
     def _post_linear(self, constraint: Any) -> bool:
-        """A comparison of sums, a clause, or a bit that stands for one of these."""
+        """Posts a comparison of sums, a clause, or the reification of one of these by a bit."""
         if isinstance(constraint, Operator) and constraint.name == "->":
             bit, other = constraint.args
             return self._post_equality(bit, other, bit.implies) or self._post_half(bit, True, other)
@@ -414,7 +414,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return True
 
     def _post_equality(self, bit: Any, constraint: Any, reify: Callable[[Any], Any]) -> bool:
-        """What a bit says of an equality of sums or its opposite, by a bit for each inequality that it is made of."""
+        """Posts the reification of an (in)equality of sums, with a bit for each of both inequalities."""
         is_equality = isinstance(constraint, Comparison) and constraint.name in ("==", "!=")
         if not isinstance(bit, _BoolVarImpl) or not is_equality or as_sum(constraint) is None:
             return False
@@ -431,7 +431,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return True
 
     def _post_half(self, bit: Any, value: bool, constraint: Any) -> bool:
-        """Where a bit has that value, a linear constraint holds: elsewhere the sum has room enough."""
+        """Posts that a linear constraint holds if a bit has a value (big-M); otherwise the sum is within the limits."""
         found = as_sum(constraint)
         if not isinstance(bit, _BoolVarImpl) or found is None or found[3] is not None:
             return False
@@ -441,7 +441,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         bit, value = (bit._bv, not value) if isinstance(bit, NegBoolView) else (bit, value)
 
         def moved(by: int) -> dict[Any, dict[int, int]]:
-            # the sum is inside of the limit where the bit has the other value
+            # the sum is within the limit if the bit has the other value
             own = {variable: dict(values) for variable, values in weights.items()}
             own.setdefault(bit, {0: 0, 1: 0})[int(not value)] += by
             return own
@@ -465,7 +465,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         self._posts.append(lambda network: void(network.linear(places, table, low, high, other_than=other_than)))
 
     def _post_cost(self, expr: Any) -> bool:
-        """Adds an objective that is a sum of terms with few values each."""
+        """Sets an objective that is a sum of terms with few values each; returns whether it is."""
         posts: list[_Post] = []
         for factor, term in terms_of(expr):
             variables = distinct(get_variables(term))
@@ -484,7 +484,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
 
 
 def void(_: Any) -> None:
-    """The number of a function is not needed."""
+    """Discards the number of a function."""
 
 
 def _add(network: Network, places: list[int], costs: Any) -> None:

@@ -1,7 +1,7 @@
 """Samplers of dimod: binary, discrete and constrained quadratic models.
 
-Each returns the solutions that a run found on its way, the best first, so that all of them can be looked at or be
-started from. ``info`` of the sample set has ``bound`` (no sample has a lower energy), ``gap``, ``status`` and ``time``
+Each returns all solutions that improved on the incumbent of a run, the best first, so that all can be examined or used
+as starts. ``info`` of the sample set has ``bound`` (no sample has a lower energy), ``gap``, ``status`` and ``time``
 in seconds.
 """
 
@@ -20,18 +20,18 @@ from ._fangs import Network
 
 __all__ = ["FangsCQMSampler", "FangsDQMSampler", "FangsSampler"]
 
-#: Sums of costs stay below 2^57 units; a factor of two is left to what is added later.
+#: Sums of costs must stay below 2^57 units; a factor of two is reserved for later additions.
 _MOST = 2.0**56
-#: Combinations of values up to which a quadratic constraint becomes a table.
+#: Largest number of combinations of values for which a quadratic constraint becomes a table.
 _TABLE = 1 << 16
-#: Decimals of coefficients of constraints.
+#: Largest number of decimals of a constraint's coefficients.
 _DECIMALS = 9
 
 _PARAMETERS = ("time_limit", "rounds", "seed", "initial_states", "target", "gap", "device", "threads", "heuristic")
 
 
 def _decimals(values: npt.NDArray[np.float64]) -> int:
-    """The least number of decimals that holds all biases exactly, or as many as costs of 64 bits have room for."""
+    """Returns the least number of decimals that represents all biases exactly, or as many as fit 64-bit costs."""
     total = float(np.abs(values).sum())
     for decimals in range(16):
         scale = 10.0**decimals
@@ -44,7 +44,7 @@ def _decimals(values: npt.NDArray[np.float64]) -> int:
 
 
 class _Base:
-    """What the samplers share."""
+    """The common base of the samplers."""
 
     def __init__(self, **options: Any) -> None:
         self._options = options
@@ -56,14 +56,14 @@ class _Base:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """What the sampler was made with."""
+        """The options with which the sampler was created."""
         return dict(self._options)
 
 
 def _run(
     net: Network, starts: Sequence[Mapping[int, int]], options: Mapping[str, Any]
 ) -> tuple[npt.NDArray[np.int64], dict[str, Any]]:
-    """The solutions of a run as rows, the best first, and what else is known."""
+    """Returns the solutions of a run as rows, the best first, and the ``info`` of the sample set."""
     known = {name: value for name, value in options.items() if value is not None and name != "initial_states"}
     limit = known.pop("time_limit", None)
     if limit is None and "rounds" not in known:
@@ -77,7 +77,7 @@ def _run(
 
 
 def _starts(states: Any, labels: Sequence[Hashable], indices: Any) -> list[dict[int, int]]:
-    """Initial states, each a dict from places of variables to places of values."""
+    """Returns initial states, each a dict from indices of variables to indices of values."""
     if states is None:
         return []
     samples, names = dimod.as_samples(states)
@@ -103,14 +103,14 @@ class FangsSampler(_Base, dimod.Sampler):  # type: ignore[misc]
         Args:
             bqm: the model, of spins or bits.
             time_limit: seconds; 5 if neither this nor ``rounds`` is given.
-            rounds: rounds, after which the run ends whatever the clock says.
+            rounds: number of rounds after which the run ends, whatever time it took.
             seed: the seed.
             initial_states: samples to start from, which may leave variables out.
             target: an energy at which the run ends.
             gap: a relative gap at which the run ends.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``.
-            threads: threads of the CPU.
-            heuristic: a heuristic that takes part.
+            threads: number of CPU threads.
+            heuristic: a heuristic that joins the portfolio.
         """
         parameters = {**self._options, **self.remove_unknown_kwargs(**parameters)}
         labels = list(bqm.variables)
@@ -130,7 +130,7 @@ class FangsSampler(_Base, dimod.Sampler):  # type: ignore[misc]
             net.add_many(scopes, biases[:, None, None] * np.outer(values, values))
 
         def index(_: Hashable, value: float) -> int:
-            # states may be bits of a model of spins and the other way round
+            # states may be bits although the model has spins, and vice versa
             return int(value > 0)
 
         starts = _starts(parameters.get("initial_states"), labels, index)
@@ -140,7 +140,7 @@ class FangsSampler(_Base, dimod.Sampler):  # type: ignore[misc]
 
 
 class FangsDQMSampler(_Base):
-    """A sampler of discrete quadratic models, which are networks of functions of two variables exactly."""
+    """A sampler of discrete quadratic models, which are networks of binary functions."""
 
     def sample_dqm(self, dqm: Any, **parameters: Any) -> Any:
         """Samples a model. The parameters are those of ``FangsSampler.sample``."""
@@ -176,11 +176,11 @@ class FangsDQMSampler(_Base):
 
 
 class FangsCQMSampler(_Base):
-    """A sampler of constrained quadratic models over bits, spins and integers; linear constraints become linear
-    functions, quadratic ones of few variables tables."""
+    """A sampler of constrained quadratic models over bits, spins and integers. Linear constraints become linear
+    functions, quadratic constraints with few variables become tables."""
 
     def sample_cqm(self, cqm: Any, **parameters: Any) -> Any:
-        """Samples a model: feasible samples only, none where there is none or none was found.
+        """Samples a model: returns feasible samples only, none if none was found.
 
         The parameters are those of ``FangsSampler.sample``.
 
@@ -228,7 +228,7 @@ class FangsCQMSampler(_Base):
 
 
 def _values(cqm: Any, label: Hashable) -> npt.NDArray[np.float64]:
-    """The values of a variable, ascending."""
+    """Returns the values of a variable, ascending."""
     vartype = cqm.vartype(label)
     if vartype is dimod.BINARY or vartype is dimod.SPIN:
         return np.array(sorted(vartype.value), dtype=np.float64)

@@ -1,7 +1,7 @@
 //! A network while functions are added to it.
 //!
-//! Each table has decimals of its own until the network is built, so that it is rounded once, however many digits the
-//! tables that follow need.
+//! Each table has its own decimals until the network is built. So each table is rounded once, however many digits later
+//! tables need.
 
 use crate::tables::{Numbers, Scale, of_double};
 use fangs_base::error::Error;
@@ -19,10 +19,10 @@ use std::sync::Arc;
 pub struct Draft {
     pub name: String,
     pub variables: Arc<[Variable]>,
-    /// Decimals asked for.
+    /// Decimals that the user asked for.
     pub decimals: Option<u32>,
     pub maximise: bool,
-    /// No solution is as bad as this.
+    /// Limit on costs: assignments with this cost or a worse one are infeasible.
     pub top: Option<f64>,
     functions: Vec<Drafted>,
 }
@@ -38,7 +38,7 @@ struct Drafted {
 #[derive(Clone, Debug)]
 enum Body {
     Table(Table),
-    /// Its keyword, and what it is.
+    /// The keyword and the definition of a global cost function.
     Global(&'static str, GlobalKind),
 }
 
@@ -57,7 +57,7 @@ impl Draft {
         Scale { decimals, maximise: self.maximise }
     }
 
-    /// The shape of tables of a scope.
+    /// Returns the shape of tables of a scope.
     fn shape(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect()
     }
@@ -110,7 +110,7 @@ impl Draft {
         Ok(first)
     }
 
-    /// Adds a function with a cost for each tuple, and one for all others.
+    /// Adds a function with a cost for each tuple, and one for all other tuples.
     pub fn add_sparse(
         &mut self,
         scope: Vec<u32>,
@@ -142,7 +142,7 @@ impl Draft {
         Ok(self.functions.len() - 1)
     }
 
-    /// A price, which has to be exact: it is multiplied.
+    /// Converts a price, which must be exact because it is multiplied.
     fn price(&self, price: f64, measure: Measure) -> Result<(Price, u32), Error> {
         if price.is_nan() || price < 0.0 {
             return Err(refused(format!("{price} is no price: prices are 0 or more, or inf, which forbids")));
@@ -159,7 +159,7 @@ impl Draft {
         }
     }
 
-    /// Adds a price for the distance of a sum of weights from a range, or from other numbers than one.
+    /// Adds a price for the distance of a weighted sum from a range, or for a sum equal to a number.
     pub fn linear(
         &mut self,
         scope: Vec<u32>,
@@ -216,7 +216,7 @@ impl Draft {
         self.functions.len()
     }
 
-    /// The network.
+    /// Builds the network.
     pub fn build(&self) -> Result<Network, Error> {
         let decimals = self.decimals.or_else(|| self.functions.iter().map(|function| function.decimals).max());
         let decimals = decimals.unwrap_or(0);
@@ -232,7 +232,7 @@ impl Draft {
         }
         if let Some(top) = self.top {
             let least = if self.maximise { -top } else { top };
-            // totals below a limit between two units are those below the upper one
+            // a limit between two units is rounded up to the next unit
             let up = |top: Cost| top + Cost::from((top as f64) < least * 10f64.powi(decimals as i32));
             let top = rounding::round(least, decimals);
             let _ = builder.top(top.map_or(FORBIDDEN, |(top, exact)| if exact { top } else { up(top) }));
@@ -265,7 +265,7 @@ impl Draft {
 }
 
 impl Drafted {
-    /// Its largest absolute cost in units of so many decimals.
+    /// Returns the largest absolute cost in units of 10^-decimals.
     fn most(&self, decimals: u32) -> f64 {
         let factor = 10f64.powi((decimals - self.decimals) as i32);
         let own = match &self.body {
@@ -277,13 +277,13 @@ impl Drafted {
     }
 }
 
-/// The largest absolute cost that is allowed.
+/// Returns the largest absolute finite cost.
 fn most(costs: impl IntoIterator<Item = Cost>) -> Option<u64> {
     costs.into_iter().filter(|&cost| cost < FORBIDDEN).map(Cost::unsigned_abs).max()
 }
 
 fn times(cost: Cost, factor: Cost) -> Cost {
-    // what does not fit is refused by the builder
+    // the builder refuses what does not fit
     if cost >= FORBIDDEN { FORBIDDEN } else { cost.saturating_mul(factor).min(FORBIDDEN - 1) }
 }
 

@@ -1,21 +1,21 @@
-//! Errors as the exceptions of `fangs._errors`, and warnings.
+//! Conversion of errors to the exceptions of `fangs._errors`, and Python's warnings.
 
 use fangs_base::error::{Error, ParseError};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use std::fmt::Display;
 
-/// The exception of an error.
+/// Returns the exception of an error.
 pub fn raised(error: Error) -> PyErr {
     Python::attach(|py| exception(py, error).unwrap_or_else(|failure| failure))
 }
 
-/// The exception of a wrong argument.
+/// Returns the exception of a wrong argument.
 pub fn usage(what: impl Into<String>) -> PyErr {
     raised(Error::Usage(what.into()))
 }
 
-/// Python's warnings: doubtful places of a file, a device that was lost.
+/// Issues Python warnings: suspicious parts of a file, a lost device.
 pub fn warn<T: Display>(py: Python<'_>, warnings: &[T]) -> PyResult<()> {
     for warning in warnings {
         let text = std::ffi::CString::new(warning.to_string()).unwrap_or_default();

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
-/// An integer or a float.
+/// Converts a number to a Python integer or float.
 pub fn number(py: Python<'_>, number: Option<Number>) -> PyResult<Option<Py<PyAny>>> {
     Ok(match number {
         None => None,
@@ -17,12 +17,12 @@ pub fn number(py: Python<'_>, number: Option<Number>) -> PyResult<Option<Py<PyAn
     })
 }
 
-/// Value indices as an array.
+/// Converts value indices to an array.
 pub fn array<'py>(py: Python<'py>, values: &[u32]) -> Bound<'py, PyArray1<i64>> {
     PyArray1::from_iter(py, values.iter().map(|&value| i64::from(value)))
 }
 
-/// One event of a run.
+/// An event of a run.
 #[pyclass(frozen, module = "fangs")]
 pub struct Event {
     pub event: search::Event,
@@ -43,7 +43,7 @@ impl Event {
         self.event.kind.name()
     }
 
-    /// The best cost found so far.
+    /// The incumbent's cost.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         number(py, self.event.cost)
@@ -61,31 +61,31 @@ impl Event {
         self.event.gap
     }
 
-    /// The driver or the bound method that made it.
+    /// The driver or the bound method that caused the event.
     #[getter]
     fn source(&self) -> &str {
         &self.event.source
     }
 
-    /// The best solution, shape (n,), with `solution` and `end`.
+    /// The incumbent: value indices, shape (n,), with `solution` and `end`.
     #[getter]
     fn solution<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
         self.event.solution.as_deref().map(|values| array(py, values))
     }
 
-    /// The same by names.
+    /// The incumbent by names, with `solution` and `end`.
     #[getter]
     fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.event.solution.as_deref().map(|values| named(py, &self.network, values)).transpose()
     }
 
-    /// What there is to say, with `note` and `warning`.
+    /// The text of a `note` or a `warning`.
     #[getter]
     fn message(&self) -> Option<&str> {
         self.event.message.as_deref()
     }
 
-    /// Rounds of drivers done.
+    /// Number of rounds of drivers.
     #[getter]
     fn round(&self) -> u64 {
         self.event.round
@@ -102,14 +102,14 @@ impl Event {
     }
 }
 
-/// How a run ended.
+/// The result of a run.
 #[pyclass(frozen, module = "fangs")]
 pub struct Result {
     pub summary: Arc<Summary>,
     pub network: Arc<Network>,
 }
 
-/// Getters of fields that are numbers and words.
+/// Defines getters of fields that are numbers and words.
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $from:expr;)*) => {
         #[pymethods]
@@ -130,27 +130,27 @@ getters! {
     stopped_by: String = |summary| summary.stopped_by.name().into();
     /// |cost - bound| / max(|cost|, |bound|).
     gap: Option<f64> = |summary| summary.gap;
-    /// What rounding of tables may have moved, in the unit of costs; taken off the bound.
+    /// Largest error of costs by rounding of tables, in the unit of costs; subtracted from the bound.
     precision_slack: f64 = |summary| summary.precision_slack;
-    /// Seconds that the run took.
+    /// Duration of the run in seconds.
     time: f64 = |summary| summary.time_s;
-    /// Seconds until the best solution.
+    /// Seconds until the best solution was found.
     time_to_best: Option<f64> = |summary| summary.time_to_best_s;
     /// The seed.
     seed: u64 = |summary| summary.seed;
-    /// `cpu` or `cuda:0`.
+    /// The device: `cpu` or `cuda:0`.
     device: String = |summary| summary.device.clone();
-    /// Threads of the CPU.
+    /// Number of CPU threads.
     threads: usize = |summary| summary.threads;
-    /// Rounds of drivers.
+    /// Number of rounds of drivers.
     rounds: u64 = |summary| summary.rounds;
-    /// Assignments that changed a value.
+    /// Number of assignments that changed a value.
     moves: u64 = |summary| summary.moves;
-    /// Candidate values that were rated.
+    /// Number of evaluations of candidate values.
     ratings: u64 = |summary| summary.ratings;
-    /// The method that made the bound.
+    /// The method that proved the bound.
     bound_method: String = |summary| summary.bound_method.clone();
-    /// The largest number of variables of a mini-bucket, where it has one.
+    /// The largest number z of variables of a mini-bucket; None if the method has none.
     z: Option<u32> = |summary| summary.z;
     /// The induced width of the best elimination order found.
     induced_width: Option<u32> = |summary| summary.induced_width;
@@ -158,7 +158,7 @@ getters! {
 
 #[pymethods]
 impl Result {
-    /// The best cost found, computed again from the tables.
+    /// The best cost found, recomputed from the tables.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         number(py, self.summary.cost)
@@ -176,7 +176,7 @@ impl Result {
         self.summary.solution.as_deref().map(|values| array(py, values))
     }
 
-    /// The same by names: of variables that have none the index is the key, of values the index.
+    /// The best solution by names; variables and values without names keep their indices.
     #[getter]
     fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.summary.solution.as_deref().map(|values| named(py, &self.network, values)).transpose()

@@ -1,4 +1,4 @@
-//! What costs what, what differs, what has no solution together.
+//! Explanations: costs by function, differences, and functions without a common solution.
 
 use crate::event::number;
 use crate::names::Names;
@@ -15,13 +15,13 @@ use pyo3::prelude::*;
 pub struct Priced {
     /// The number of the function.
     function: usize,
-    /// Its name in the file, if it has one.
+    /// The name of the function in the file, if it has one.
     name: Option<String>,
-    /// The names of its variables.
+    /// The names of the variables in the scope.
     scope: Vec<String>,
-    /// The names of their values.
+    /// The names of the variables' values.
     values: Vec<String>,
-    /// Its cost; infinite where it is violated.
+    /// The cost of the function; infinite if it is violated.
     cost: Py<PyAny>,
 }
 
@@ -30,11 +30,11 @@ pub struct Priced {
 pub struct Difference {
     /// The number of the function.
     function: usize,
-    /// Its name in the file, if it has one.
+    /// The name of the function in the file, if it has one.
     name: Option<String>,
-    /// The names of its variables.
+    /// The names of the variables in the scope.
     scope: Vec<String>,
-    /// Both costs; infinite where it is violated.
+    /// The costs under both assignments; infinite if the function is violated.
     costs: (Py<PyAny>, Py<PyAny>),
 }
 
@@ -73,7 +73,7 @@ impl Difference {
 
 #[pymethods]
 impl Network {
-    /// The functions that are not 0 under an assignment, the violated and the dearest first.
+    /// The functions that are not 0 under an assignment: violated ones first, then by decreasing cost.
     fn explain(&self, py: Python<'_>, assignment: &Bound<'_, PyAny>) -> PyResult<Vec<Priced>> {
         let network = self.built(py)?;
         let values = Names::new(network.variables()).whole(assignment)?;
@@ -109,8 +109,8 @@ impl Network {
         all.into_iter().map(difference).collect()
     }
 
-    /// A small set of functions that have no solution together: their numbers; none where the network has a solution,
-    /// or where neither was proved.
+    /// The numbers of a small set of functions that have no common solution; None if the network has a solution, or if
+    /// neither was proved.
     #[pyo3(signature = (*, rounds = 100))]
     fn conflict(&self, py: Python<'_>, rounds: u64) -> PyResult<Option<Vec<usize>>> {
         let network = self.built(py)?;

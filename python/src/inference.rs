@@ -24,22 +24,22 @@ use std::time::Instant;
 /// The sum over all assignments and the posteriors.
 #[pyclass(frozen, module = "fangs")]
 pub struct Marginals {
-    /// The natural logarithm of the sum of all products; None where only bounds are known.
+    /// The natural logarithm of the sum of all products; None if only bounds are known.
     #[pyo3(get)]
     ln_z: Option<f64>,
-    /// How far it may be off.
+    /// Largest absolute error of the logarithm.
     #[pyo3(get)]
     error_bound: Option<f64>,
-    /// How far a posterior may be off, relatively.
+    /// Largest relative error of a posterior.
     #[pyo3(get)]
     posterior_error: Option<f64>,
-    /// The logarithm of the sum is at least the first number and at most the second.
+    /// Lower and upper bound on the logarithm of the sum.
     #[pyo3(get)]
     bounds: (f64, f64),
-    /// A dict from variables, by name, to arrays of shape (domain,), which sum to 1. Empty where only bounds are known.
+    /// A dict from variables, by name, to arrays of shape (domain,), which sum to 1. Empty if only bounds are known.
     #[pyo3(get)]
     posteriors: Py<PyDict>,
-    /// The device that did it: `cpu` or `cuda:0`.
+    /// The device that computed the sum: `cpu` or `cuda:0`.
     #[pyo3(get)]
     device: String,
 }
@@ -61,7 +61,7 @@ impl Marginals {
 }
 
 impl Marginals {
-    /// What a sum or bounds on it are in Python.
+    /// Converts a sum, or bounds on it, to Python.
     fn of(py: Python<'_>, network: &Model, sums: Sums) -> PyResult<Marginals> {
         let posteriors = PyDict::new(py);
         Ok(match sums {
@@ -157,7 +157,7 @@ impl Network {
         Marginals::of(py, &network, sums)
     }
 
-    /// The values of some variables for which the sum over all others is largest, and the logarithm of that sum.
+    /// Marginal MAP: the values of some variables for which the sum over all others is largest, and its logarithm.
     #[pyo3(signature = (variables, evidence = None, *, temperature = 1.0, memory = None, time = None))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn marginal_map(
@@ -206,22 +206,22 @@ impl Network {
     }
 }
 
-/// The values of some variables for which the sum over all others is largest, as far as that is known.
+/// The result of marginal MAP: values of some variables for which the sum over all others is largest.
 #[pyclass(frozen, module = "fangs")]
 pub struct LargestSum {
-    /// A dict from the variables, by name, to values. Empty where no sum above 0 is known.
+    /// A dict from the variables, by name, to values. Empty if no sum above 0 is known.
     #[pyo3(get)]
     assignment: Py<PyDict>,
-    /// The natural logarithm of their sum; where it is not the largest, at least this.
+    /// The natural logarithm of the sum for these values; a lower bound on it unless `exact`.
     #[pyo3(get)]
     ln_value: f64,
-    /// The logarithm of the largest sum is at least the first number and at most the second.
+    /// Lower and upper bound on the logarithm of the largest sum.
     #[pyo3(get)]
     bounds: (f64, f64),
     /// Whether no other values have a larger sum.
     #[pyo3(get)]
     exact: bool,
-    /// Whether the checker computed the sum again.
+    /// Whether the checker recomputed the sum.
     #[pyo3(get)]
     checked: bool,
 }
@@ -238,7 +238,7 @@ impl LargestSum {
     }
 }
 
-/// Evidence by name, and options with so much memory.
+/// Returns the evidence by index, and options with a limit on memory.
 fn asked(
     network: &fangs_model::model::Network,
     evidence: Option<&Bound<'_, PyMapping>>,
@@ -257,7 +257,7 @@ fn asked(
 #[pyclass(frozen, module = "fangs")]
 pub struct Decision {
     solution: Solution,
-    /// The device that did some of it: `cpu` or `cuda:0`.
+    /// The device that computed some of it: `cpu` or `cuda:0`.
     #[pyo3(get)]
     device: String,
 }
@@ -282,7 +282,7 @@ impl Decision {
         self.solution.meu
     }
 
-    /// What no policy exceeds, but for `error_bound`.
+    /// Upper bound on the expected utility of every policy, up to `error_bound`.
     #[getter]
     fn bound(&self) -> Option<f64> {
         self.solution.bound
@@ -294,13 +294,13 @@ impl Decision {
         self.solution.exact
     }
 
-    /// How far the value may be from that of exact arithmetic.
+    /// Largest difference of the value from that of exact arithmetic.
     #[getter]
     fn error_bound(&self) -> f64 {
         self.solution.error_bound
     }
 
-    /// The first decisions and their values, where they depend on nothing.
+    /// The first decisions and their values, if they depend on no observation.
     #[getter]
     fn first_decision<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -371,7 +371,7 @@ pub fn decide(
     let (solved, warnings) = solved?;
     warn(py, &warnings)?;
     warn(py, &troubles.lock().unwrap_or_else(PoisonError::into_inner))?;
-    // what was found before the time was over
+    // the best policy before the time limit
     let last = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
     let solution = solved.or_else(|error| last.ok_or(error)).map_err(raised)?;
     Ok(Decision { solution, device: device.name() })

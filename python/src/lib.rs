@@ -1,7 +1,7 @@
 //! The Python package `fangs`: networks from tables of numpy, runs to iterate over, inference.
 //!
-//! Python holds one lock that only one thread has: everything that computes gives it back first. Ctrl-C is looked at
-//! between events, and while other work goes on in a thread of its own (`wait`).
+//! Every computation releases Python's global interpreter lock. Ctrl-C is checked between events, and during other
+//! work, which runs on a separate thread (`wait`).
 
 mod draft;
 mod error;
@@ -18,7 +18,7 @@ mod solutions;
 mod tables;
 mod wait;
 
-/// What the package `fangs` is made of.
+/// The classes and functions of the package `fangs` that are written in Rust.
 #[pyo3::pymodule]
 mod _fangs {
     #[pymodule_export]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use std::collections::HashMap;
 
-/// Where the variables with names are.
+/// The variables of a network, and the indices of those with names.
 pub struct Names<'a> {
     variables: &'a [Variable],
     places: HashMap<&'a str, u32>,
@@ -20,7 +20,7 @@ impl<'a> Names<'a> {
         Names { variables, places: named.filter_map(|(place, own)| Some((own.name.as_deref()?, place))).collect() }
     }
 
-    /// A variable by its name or index; one without a name is also called `x` and its index.
+    /// Returns a variable by its name or index; one without a name is also called `x` and its index.
     pub fn variable(&self, key: &Bound<'_, PyAny>) -> PyResult<u32> {
         let n = self.variables.len();
         if let Ok(name) = key.cast::<PyString>() {
@@ -35,7 +35,7 @@ impl<'a> Names<'a> {
         found.ok_or_else(|| usage(format!("there is no variable {index}, there are {n}")))
     }
 
-    /// The variables of a scope.
+    /// Returns the variables of a scope; a single variable may stand alone.
     pub fn scope(&self, scope: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         if scope.is_instance_of::<PyString>() || scope.extract::<i64>().is_ok() {
             return Ok(vec![self.variable(scope)?]);
@@ -43,7 +43,7 @@ impl<'a> Names<'a> {
         scope.try_iter()?.map(|key| self.variable(&key?)).collect()
     }
 
-    /// A value of a variable by its name or index.
+    /// Returns a value of a variable by its name or index.
     pub fn value(&self, variable: u32, key: &Bound<'_, PyAny>) -> PyResult<u32> {
         let Variable { domain, values, .. } = &self.variables[variable as usize];
         if let Ok(name) = key.cast::<PyString>() {
@@ -69,7 +69,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Pairs of variables and values.
+    /// Returns the variables and values of a mapping.
     pub fn pairs(&self, mapping: &Bound<'_, PyMapping>) -> PyResult<Vec<(u32, u32)>> {
         let pair = |pair: Bound<'_, PyAny>| {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
         mapping.items()?.iter().map(pair).collect()
     }
 
-    /// An assignment of some variables: a mapping, or an array in which values below 0 are open.
+    /// Returns a partial assignment from a mapping, or from an array in which negative values are unassigned.
     pub fn part(&self, start: &Bound<'_, PyAny>) -> PyResult<Vec<Option<u32>>> {
         let mut values = vec![None; self.variables.len()];
         if let Ok(mapping) = start.cast::<PyMapping>() {
@@ -106,7 +106,7 @@ impl<'a> Names<'a> {
         found.ok_or_else(|| usage(format!("{} has no value {value}: 0 to {}", self.name(variable as u32), domain - 1)))
     }
 
-    /// An assignment of all variables.
+    /// Returns a complete assignment.
     pub fn whole(&self, assignment: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let part = self.part(assignment)?;
         match part.iter().position(Option::is_none) {
@@ -115,7 +115,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Assignments of all variables, one after the other, and how many where they were given as rows of a matrix.
+    /// Returns complete assignments, concatenated, and their number if they were given as rows of a matrix.
     pub fn all(&self, assignments: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Option<usize>)> {
         if assignments.cast::<PyMapping>().is_ok() {
             return Ok((self.whole(assignments)?, None));
@@ -128,7 +128,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The integers of an array of `n` columns, and its number of rows; none where it is a single one.
+/// Returns the integers of an array with `n` columns, and its number of rows; `None` if it is a single row.
 fn rows(array: &Bound<'_, PyAny>, n: usize) -> PyResult<(Vec<i64>, Option<usize>)> {
     let array = integers(array)?;
     let rows = match array.shape() {
@@ -139,7 +139,7 @@ fn rows(array: &Bound<'_, PyAny>, n: usize) -> PyResult<(Vec<i64>, Option<usize>
     Ok((array.as_slice()?.to_vec(), rows))
 }
 
-/// An assignment as a dict: the name of a variable, or its index, and the name of its value, or its index.
+/// Returns an assignment as a dict from names of variables to names of values; indices replace missing names.
 pub fn named<'py>(py: Python<'py>, network: &Network, assignment: &[u32]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for ((place, variable), &value) in network.variables().iter().enumerate().zip(assignment) {

@@ -1,4 +1,4 @@
-//! The one class of networks.
+//! The class of networks.
 
 use crate::draft::Draft;
 use crate::error::{raised, usage};
@@ -31,21 +31,21 @@ pub struct Network {
     inner: Mutex<Inner>,
 }
 
-/// Where the variables are, which do not change.
+/// The source of the variables, which do not change.
 enum Origin {
     Read(Arc<model::Network>),
     Made(Arc<[Variable]>),
 }
 
 struct Inner {
-    /// What the network is built from; none where it was read.
+    /// The draft that the network is built from; `None` if the network was read.
     draft: Option<Draft>,
-    /// The network, once it was needed.
+    /// The built network, once it was needed.
     built: Option<Arc<model::Network>>,
 }
 
 impl Inner {
-    /// To be added to.
+    /// Returns the draft for additions, and discards the built network.
     fn draft(&mut self) -> std::result::Result<&mut Draft, Error> {
         self.built = self.built.take().filter(|_| self.draft.is_none());
         let draft = self.draft.as_mut();
@@ -64,7 +64,7 @@ impl Inner {
 }
 
 impl Network {
-    /// A network that was read.
+    /// Wraps a network that was read.
     pub fn of(network: model::Network) -> Network {
         let network = Arc::new(network);
         let inner = Inner { draft: None, built: Some(network.clone()) };
@@ -78,12 +78,12 @@ impl Network {
         }
     }
 
-    /// Does something with what can change. No Python code runs meanwhile: another thread may wait for it.
+    /// Works on the mutable part. No Python code may run meanwhile, because another thread may wait for the lock.
     fn with<T: Send>(&self, py: Python<'_>, change: impl FnOnce(&mut Inner) -> T + Send) -> T {
         py.detach(|| change(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Adds to the draft, with numbers that belong to Python.
+    /// Adds to the draft, with numbers that Python owns.
     fn add_to<T>(&self, py: Python<'_>, add: impl FnOnce(&mut Draft) -> std::result::Result<T, Error>) -> PyResult<T> {
         let added = {
             let mut inner = self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
@@ -92,13 +92,13 @@ impl Network {
         added.map_err(raised)
     }
 
-    /// The network of the core.
+    /// Returns the built network.
     pub fn built(&self, py: Python<'_>) -> PyResult<Arc<model::Network>> {
         self.with(py, Inner::built).map_err(raised)
     }
 }
 
-/// How a price grows.
+/// Parses how a price grows with the distance.
 fn measure(name: &str) -> PyResult<Measure> {
     let all = [("hard", Measure::Hard), ("linear", Measure::Linear), ("quadratic", Measure::Quadratic)];
     crate::options::choice(name, "measure", all.into_iter())
@@ -165,7 +165,7 @@ impl Network {
         self.add_to(py, |draft| draft.add(scope, &table))
     }
 
-    /// Adds many functions of as many variables; returns the number of the first.
+    /// Adds many functions with the same number of variables; returns the number of the first.
     fn add_many(&self, py: Python<'_>, scopes: &Bound<'_, PyAny>, tables: &Bound<'_, PyAny>) -> PyResult<usize> {
         let tables = Numbers::of(tables)?;
         let scopes = match matrix(scopes, "variable", self.variables().len())? {
@@ -178,7 +178,7 @@ impl Network {
         self.add_to(py, |draft| draft.add_many(scopes, &tables))
     }
 
-    /// Adds a function by the costs of some tuples of values, all others having the default.
+    /// Adds a function by the costs of some tuples of values; all other tuples have the default cost.
     #[pyo3(signature = (scope, tuples, costs, default = 0.0))]
     fn add_sparse(
         &self,
@@ -296,7 +296,7 @@ impl Network {
         self.variables().iter().enumerate().map(name).collect()
     }
 
-    /// Names of the values of each variable, None where they have none.
+    /// Names of the values of each variable, None if they have none.
     #[getter]
     fn values(&self) -> Vec<Option<Vec<String>>> {
         let names = |variable: &Variable| {
@@ -305,7 +305,7 @@ impl Network {
         self.variables().iter().map(names).collect()
     }
 
-    /// Where the network comes from.
+    /// The file or the name of the network.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.built(py)?.name.clone())
@@ -360,14 +360,14 @@ impl Network {
         Ok(PyArray1::from_vec(py, costs).into_any().unbind())
     }
 
-    /// An assignment by names.
+    /// An assignment by names; variables and values without names keep their indices.
     fn assignment<'py>(&self, py: Python<'py>, assignment: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let network = self.built(py)?;
         let values = Names::new(network.variables()).whole(assignment)?;
         named(py, &network, &values)
     }
 
-    /// An assignment by indices, shape (n,).
+    /// An assignment by value indices, shape (n,).
     fn indices<'py>(&self, py: Python<'py>, assignment: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let values = Names::new(self.variables()).whole(assignment)?;
         Ok(crate::event::array(py, &values))
@@ -385,7 +385,7 @@ impl Network {
         })
     }
 
-    /// What there is of the network before and after the exact reductions.
+    /// A description of the network before and after the exact reductions.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let network = self.built(py)?;
         let units = *network.units();
@@ -482,7 +482,7 @@ impl Network {
     }
 }
 
-/// The rows of a matrix of indices; none where it is something else, as names.
+/// Returns the rows of a matrix of indices; `None` if it is something else, such as names.
 fn matrix(rows: &Bound<'_, PyAny>, what: &str, n: usize) -> PyResult<Option<Vec<Vec<u32>>>> {
     let Ok(array) = integers(rows) else { return Ok(None) };
     let &[_, width] = array.shape() else { return Ok(None) };

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Seconds of a run where neither time nor rounds are given, as the command has it.
+/// Time limit in seconds if neither time nor rounds are given, equal to the command's.
 const DEFAULT_TIME: f64 = 60.0;
 
 /// The keyword arguments of `solve`.
@@ -41,7 +41,7 @@ pub struct Arguments<'py> {
     pub files: Files,
 }
 
-/// What a run leaves for later and for others, and what it goes on from.
+/// Checkpoint files, the checkpoint to resume from, and the folder of an exchange.
 pub struct Files {
     pub checkpoint: Option<PathBuf>,
     pub checkpoint_every: f64,
@@ -49,7 +49,7 @@ pub struct Files {
     pub exchange: Option<PathBuf>,
 }
 
-/// A limit of time; infinity is none.
+/// Converts a time limit in seconds; infinity is no limit.
 pub fn duration(seconds: f64) -> PyResult<Option<Duration>> {
     if seconds == f64::INFINITY { Ok(None) } else { finite_duration("time", seconds).map(Some) }
 }
@@ -59,7 +59,7 @@ fn finite_duration(what: &str, seconds: f64) -> PyResult<Duration> {
     time.map_err(|error| usage(format!("{what}={seconds}: seconds are expected: {error}")))
 }
 
-/// A number that is no infinity.
+/// Checks that a number is finite.
 pub fn finite(number: Option<f64>, what: &str) -> PyResult<Option<f64>> {
     match number {
         Some(number) if !number.is_finite() => Err(usage(format!("{what}={number}: a number is expected"))),
@@ -67,12 +67,12 @@ pub fn finite(number: Option<f64>, what: &str) -> PyResult<Option<f64>> {
     }
 }
 
-/// A method of bounds by its name.
+/// Returns a bound method by its name.
 pub fn method(name: &str) -> PyResult<BoundChoice> {
     choice(name, "bound", BoundChoice::all())
 }
 
-/// The choice of a name.
+/// Returns the choice with a name.
 pub fn choice<T>(name: &str, what: &str, all: impl Iterator<Item = (&'static str, T)>) -> PyResult<T> {
     let mut names = Vec::new();
     for (known, choice) in all {
@@ -84,19 +84,19 @@ pub fn choice<T>(name: &str, what: &str, all: impl Iterator<Item = (&'static str
     Err(usage(format!("{what}={name:?}: expected one of {}", names.join(", "))))
 }
 
-/// A device, or several, by name.
+/// Parses one or several devices.
 pub fn device(name: &str) -> PyResult<Choice> {
     name.parse().map_err(|expected: String| usage(format!("device={name:?}: {expected}")))
 }
 
-/// The device of work that one does. One that was named opens meanwhile.
+/// Returns the device for work on a single device. A device that was named starts to open.
 pub fn one_device(name: &str) -> PyResult<Opening> {
     let choice = Choice::of_one(name).map_err(|expected| usage(format!("device={name:?}: {expected}")))?;
     Ok(if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) })
 }
 
 impl Arguments<'_> {
-    /// The options of a run of a network.
+    /// Returns the options of a run of a network.
     pub fn options(&self, py: Python<'_>, network: &Network) -> PyResult<Options> {
         let time = match (self.time, self.rounds) {
             (Some(time), _) => duration(time)?,
@@ -145,7 +145,7 @@ impl Files {
     }
 }
 
-/// One start, or a list of them: dicts and arrays.
+/// Converts one start, or a list of them, each a dict or an array.
 fn starts(starts: Option<&Bound<'_, PyAny>>, network: &Network) -> PyResult<Vec<Vec<Option<u32>>>> {
     let Some(starts) = starts else { return Ok(Vec::new()) };
     let names = Names::new(network.variables());
@@ -159,7 +159,7 @@ fn starts(starts: Option<&Bound<'_, PyAny>>, network: &Network) -> PyResult<Vec<
     starts.try_iter()?.map(|start| names.part(&start?)).collect()
 }
 
-/// A heuristic of that name, in that file, or of that text.
+/// Returns the heuristic with a name, in a file, or defined by a text.
 fn heuristic(name: &Path, network: &Network) -> PyResult<Arc<dyn ValueHeuristic>> {
     let text = name.to_string_lossy();
     if let Some(known) = heuristics::find(&text) {

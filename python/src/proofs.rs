@@ -24,7 +24,7 @@ use pyo3::types::PyDict;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A bound on the optimum, and the best solution that came with it.
+/// A bound on the optimum, and the best solution that was found with it.
 #[pyclass(frozen, module = "fangs")]
 pub struct Bound {
     network: Arc<model::Network>,
@@ -32,10 +32,10 @@ pub struct Bound {
     /// Whether the bound is the optimum.
     #[pyo3(get)]
     exact: bool,
-    /// The step that made the bound.
+    /// The step that proved the bound.
     #[pyo3(get)]
     method: String,
-    /// The largest number of variables of a mini-bucket, where it has one.
+    /// The largest number z of variables of a mini-bucket; None if the method has none.
     #[pyo3(get)]
     z: Option<u32>,
     /// The induced width of the elimination order.
@@ -46,38 +46,38 @@ pub struct Bound {
     device: String,
 }
 
-/// The messages of agents, and what they came to.
+/// The result of agents, and their messages.
 #[pyclass(frozen, module = "fangs")]
 pub struct Dcop {
     network: Arc<model::Network>,
     proved: Proved,
-    /// Messages of all agents.
+    /// Number of messages of all agents.
     #[pyo3(get)]
     messages: u64,
-    /// Entries of all messages.
+    /// Number of entries of all messages.
     #[pyo3(get)]
     entries: u64,
-    /// Entries of the largest message.
+    /// Number of entries of the largest message.
     #[pyo3(get)]
     largest_message: u64,
-    /// Cycles of a local search.
+    /// Number of cycles of a local search.
     #[pyo3(get)]
     cycles: Option<u64>,
-    /// The device that made the tables: `cpu` or `cuda:0`.
+    /// The device that computed the tables: `cpu` or `cuda:0`.
     #[pyo3(get)]
     device: String,
 }
 
-/// What is known in the end: no solution costs less than `lower`.
+/// The final results: no solution costs less than `lower`.
 #[derive(Default)]
 struct Proved {
     lower: Option<Cost>,
-    /// The best solution: its cost, its value in the file's convention, and itself.
+    /// The best solution: its cost, its value in the file's units, and the assignment.
     best: Option<(Cost, Number, Arc<[u32]>)>,
 }
 
 impl Proved {
-    /// Evaluates an assignment by the checker, and keeps it if it is a solution.
+    /// Evaluates an assignment with the checker, and keeps it if it is feasible.
     fn offer(&mut self, network: &model::Network, assignment: Vec<u32>) {
         let evaluation = check::evaluate(network, &assignment);
         let value = evaluation.value(network, &assignment).filter(|_| evaluation.is_solution());
@@ -98,12 +98,12 @@ impl Proved {
     }
 }
 
-/// The getters that both have.
+/// Defines the getters that `Bound` and `Dcop` share.
 macro_rules! proved {
     ($class:ident) => {
         #[pymethods]
         impl $class {
-            /// No assignment is better than this.
+            /// The bound: no assignment is better.
             #[getter]
             fn bound(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
                 number(py, self.proved.bound(&self.network))
@@ -115,13 +115,13 @@ macro_rules! proved {
                 number(py, self.proved.best.as_ref().map(|(_, value, _)| *value))
             }
 
-            /// The best solution that was met: value indices, shape (n,).
+            /// The best solution found: value indices, shape (n,).
             #[getter]
             fn solution<'py>(&self, py: Python<'py>) -> Option<pyo3::Bound<'py, PyArray1<i64>>> {
                 self.proved.best.as_ref().map(|(.., values)| array(py, values))
             }
 
-            /// The same by names.
+            /// The best solution by names; variables and values without names keep their indices.
             #[getter]
             fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Option<pyo3::Bound<'py, PyDict>>> {
                 self.proved.best.as_ref().map(|(.., values)| named(py, &self.network, values)).transpose()
@@ -146,7 +146,7 @@ macro_rules! proved {
 proved!(Bound);
 proved!(Dcop);
 
-/// How agents find an assignment.
+/// The algorithm by which agents find an assignment.
 #[derive(Clone, Copy)]
 enum Algorithm {
     Dpop,
@@ -162,14 +162,14 @@ const ALGORITHMS: [(&str, Algorithm); 5] = [
     ("maxsum", Algorithm::Local(LocalSearch::MaxSum)),
 ];
 
-/// What the agents did.
+/// The messages of the agents.
 #[derive(Default)]
 struct Sent {
     messages: u64,
     entries: u64,
     largest_message: u64,
     cycles: Option<u64>,
-    /// The device that made tables, and why one did not.
+    /// The device that computed tables, and why a device failed.
     device: Option<String>,
     trouble: Option<String>,
 }
@@ -260,7 +260,7 @@ impl Network {
                 Ok(())
             });
             match ended {
-                // what was proved before the time was over
+                // the bound proved before the time limit
                 Ok(()) | Err(Error::Stopped) => Ok((proving.proved().clone(), troubles)),
                 Err(Error::Memory(what)) => Err(Error::Memory(format!(
                     "{what} (memory=… and spill=… raise the limits, the method mbe splits tables)"
@@ -276,7 +276,7 @@ impl Network {
         Ok(Bound { network, proved, exact, method, z: tables.map(|tables| tables.z), induced_width, device })
     }
 
-    /// Solves the problem as agents would, each of which owns a variable.
+    /// Solves the network as agents would, each of which owns a variable.
     #[pyo3(signature = (
         algorithm = "dpop", *, z = None, cycles = 1000, seed = 1, time = 60.0, memory = None, device = "auto"
     ))]

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 use std::path::PathBuf;
 
-/// Fixes variables of a network to what was observed: pairs by name, or a file of them.
+/// Fixes variables of a network to observed values: pairs by name, or a file of them.
 fn observe(py: Python<'_>, network: model::Network, evidence: Option<&Bound<'_, PyAny>>) -> PyResult<model::Network> {
     let Some(evidence) = evidence else { return Ok(network) };
     let (mut network, stop) = (network, Stop::new());

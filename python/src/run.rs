@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A run in the background: iterating over it gives its events.
+/// A run in the background: iterating over it returns its events.
 #[pyclass(frozen, module = "fangs")]
 pub struct Run {
     network: Arc<Network>,
@@ -25,16 +25,16 @@ pub struct Run {
 }
 
 struct State {
-    /// Until it has ended.
+    /// The session; `None` once it has ended.
     session: Option<Session>,
-    /// What has happened, without solutions.
+    /// All events so far, without solutions.
     past: Vec<search::Event>,
     outcome: Option<std::result::Result<Arc<Summary>, String>>,
-    /// The first one to ask is told what kind of error it was.
+    /// The error with its kind, for the first caller that asks for it.
     failure: Option<Error>,
 }
 
-/// What there is of a run at a time.
+/// The next news of a run.
 enum Next {
     Event(Box<search::Event>),
     Nothing,
@@ -78,7 +78,7 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next event. Ctrl-C stops the run and is raised once that has ended.
+    /// Returns the next event. Ctrl-C stops the run and is raised once the run has ended.
     fn advance(&self, py: Python<'_>) -> PyResult<Option<search::Event>> {
         loop {
             match py.detach(|| self.state().next()) {
@@ -129,7 +129,7 @@ impl Run {
         self.end(py);
     }
 
-    /// Tells the run to end, from any thread; its best solution stays.
+    /// Stops the run, from any thread; its best solution remains available.
     fn stop(&self) {
         self.stop.set(Cause::Signal);
     }
@@ -143,12 +143,12 @@ impl Run {
         })
     }
 
-    /// Waits for the end of the run and returns what it came to.
+    /// Waits for the end of the run and returns its result.
     fn result(&self, py: Python<'_>) -> PyResult<Result> {
         while self.advance(py)?.is_some() {
             self.look_for_interrupt(py)?;
         }
-        // exceptions are made once the lock is free: their classes are Python code
+        // exceptions are created after the lock is released, because their classes are Python code
         let outcome = py.detach(|| {
             let mut state = self.state();
             match (state.failure.take(), &state.outcome) {
@@ -161,7 +161,7 @@ impl Run {
         outcome.map(|summary| Result { summary, network: self.network.clone() }).map_err(raised)
     }
 
-    /// The events so far with the columns of the CSV: a DataFrame where pandas is installed, else a dict of lists.
+    /// The events so far with the columns of the CSV: a DataFrame if pandas is installed, otherwise a dict of lists.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let past = py.detach(|| self.state().past.clone());
@@ -200,7 +200,7 @@ impl Run {
         }
     }
 
-    /// The curves of cost and bound so far; with a path they are written there, as .svg, .png or .pdf.
+    /// The chart of cost and bound so far; with a path it is also written there, as .svg, .png or .pdf.
     #[pyo3(signature = (path = None))]
     fn plot(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Picture> {
         let picture = py.detach(|| Picture::of(self.curve()));
@@ -229,7 +229,7 @@ impl Run {
     }
 }
 
-/// A picture, which notebooks show.
+/// A picture, which notebooks display.
 #[pyclass(frozen, module = "fangs")]
 pub struct Picture {
     chart: Chart,

@@ -20,16 +20,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Solutions that are found before they are asked for.
+/// Number of solutions that are found in advance.
 const AHEAD: usize = 1 << 10;
 
-/// What a search tells: a solution with its value, and at last whether these are all.
+/// A message of a search: a solution with its value, or the end, with whether all solutions were found.
 enum Told {
     Solution(Box<[u32]>, Option<model::Number>),
     End(Result<bool, Error>),
 }
 
-/// Value indices, shape (n,), and what they cost.
+/// Value indices, shape (n,), and the cost.
 type Solution<'py> = (Bound<'py, PyArray1<i64>>, Option<Py<PyAny>>);
 
 /// An iterator over the solutions of a network.
@@ -40,7 +40,7 @@ pub struct Solutions {
 }
 
 struct State {
-    /// None once the search has ended.
+    /// The messages of the search; `None` once it has ended.
     told: Option<Receiver<Told>>,
     complete: bool,
 }
@@ -50,7 +50,7 @@ impl Solutions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What comes next, if it comes soon; nothing after the end.
+    /// Waits a moment for the next message; returns `None` after the end.
     fn receive(&self) -> Option<Result<Told, RecvTimeoutError>> {
         self.state().told.as_ref().map(|told| told.recv_timeout(LOOK))
     }
@@ -93,13 +93,13 @@ impl Solutions {
         }
     }
 
-    /// Whether all solutions were given: known once the iterator has ended.
+    /// Whether all solutions were returned; known once the iterator has ended.
     #[getter]
     fn complete(&self, py: Python<'_>) -> bool {
         py.detach(|| self.state().complete)
     }
 
-    /// Ends the search.
+    /// Stops the search.
     fn stop(&self) {
         self.stop.set(Cause::Signal);
     }
@@ -116,7 +116,7 @@ impl Solutions {
 
 #[pymethods]
 impl Network {
-    /// Gives the solutions one by one.
+    /// Returns an iterator over the solutions.
     #[pyo3(signature = (of = None, *, worst = None, most = None, time = f64::INFINITY, memory = None))]
     fn solutions(
         &self,
@@ -149,7 +149,7 @@ impl Network {
     }
 }
 
-/// Sends each solution, until there are so many or no one hears of them.
+/// Sends each solution, until the limit `left` is reached or the receiver is gone. Returns whether all were sent.
 fn search(
     network: &model::Network,
     options: &SolutionOptions,

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fmt::Display;
 
-/// Decimals that tables of doubles get at most where none are asked for.
+/// Largest number of decimals of tables of doubles, unless the user asks for more.
 pub const MOST_CHOSEN: u32 = 6;
 
 /// The numbers of an array in the order of a table, and its shape.
@@ -17,11 +17,11 @@ pub enum Numbers<'py> {
     Doubles(PyReadonlyArrayDyn<'py, f64>),
 }
 
-/// An array of integers, in the order of C.
+/// Returns an array of integers, in C order.
 pub fn integers<'py>(array: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, i64>> {
     match Numbers::of(array)? {
         Numbers::Integers(array) => Ok(array),
-        // an empty list has no type of its own
+        // an empty list has type float64
         Numbers::Doubles(array) if array.is_empty() => array.as_any().call_method1("astype", ("int64",))?.extract(),
         Numbers::Doubles(_) => Err(usage("indices are integers, these numbers are not")),
     }
@@ -50,7 +50,7 @@ impl<'py> Numbers<'py> {
         };
         match (&*kind, bytes) {
             ("i" | "b", _) | ("u", ..8) => Ok(Numbers::Integers(as_type("int64")?.extract()?)),
-            // what 64 bits with a sign do not hold is refused as a double, too
+            // integers that exceed 63 bits are refused as doubles, too
             ("u", _) => {
                 let most: u64 = array.call_method1("max", ())?.extract().unwrap_or(0);
                 let name = if most < 1 << 63 { "int64" } else { "float64" };
@@ -74,7 +74,7 @@ impl<'py> Numbers<'py> {
         }
     }
 
-    /// The decimals that hold all numbers, up to `MOST_CHOSEN`, or those that were asked for.
+    /// Returns the decimals that represent all numbers exactly, up to `MOST_CHOSEN`, or those that the user asked for.
     pub fn decimals(&self, asked: Option<u32>) -> Result<u32, Error> {
         match (self, asked) {
             (_, Some(asked)) => Ok(asked),
@@ -83,7 +83,7 @@ impl<'py> Numbers<'py> {
         }
     }
 
-    /// The costs, and whether one was rounded, of each part of `size` numbers.
+    /// Returns the costs of each part of `size` numbers, and whether one of them was rounded.
     pub fn parts(&self, size: usize, scale: Scale) -> Result<Vec<(Vec<Cost>, bool)>, Error> {
         match self {
             Numbers::Integers(array) => {
@@ -115,12 +115,12 @@ impl<'py> Numbers<'py> {
     }
 }
 
-/// The numbers of an array, which lie one after the other.
+/// Returns the contiguous numbers of an array.
 fn slice<T, E: Display>(numbers: Result<&[T], E>) -> Result<&[T], Error> {
     numbers.map_err(|error| Error::Usage(error.to_string()))
 }
 
-/// A number as a cost, and whether it is exactly that.
+/// Converts a number to a cost; returns whether the cost is exact.
 pub fn of_double(number: f64, scale: Scale) -> Result<(Cost, bool), Error> {
     let least = if scale.maximise { -number } else { number };
     if least == f64::INFINITY {

@@ -1,4 +1,4 @@
-//! Work on a thread of its own, while this one looks for Ctrl-C.
+//! Work on a separate thread, while this one checks for Ctrl-C.
 
 use crate::error::raised;
 use fangs_base::error::Error;
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often Ctrl-C is looked for: ten times within the second in which a run has to end.
+/// Interval between two checks for Ctrl-C: a tenth of the second within which a run must end.
 pub const LOOK: Duration = Duration::from_millis(100);
 
-/// What the work comes to. Ctrl-C sets the stop flag, and is raised once the work has ended.
+/// Returns the result of the work. Ctrl-C sets the stop flag, and is raised once the work has ended.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
@@ -20,7 +20,7 @@ pub fn wait<T: Send + 'static>(
     let (sender, outcome) = channel();
     let flag = stop.clone();
     let thread = threads::start("python", move || {
-        // no one waits where the caller is gone
+        // no one waits if the caller is gone
         drop(sender.send(threads::caught(|| work(&flag)).unwrap_or_else(|what| Err(Error::Internal(what)))));
     });
     let thread = thread.map_err(|error| raised(Error::Usage(error.to_string())))?;

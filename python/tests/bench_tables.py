@@ -1,4 +1,4 @@
-"""How long 20,000 tables of 8x8 take to go in, beside pytoulbar2 where it is installed.
+"""The time to add 20,000 tables of 8x8, compared with pytoulbar2 if it is installed.
 
 python bench_tables.py
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def best(run, times: int = 5) -> float:
-    """The least seconds of some runs."""
+    """Returns the shortest time of some runs, in seconds."""
     seconds = []
     for _ in range(times):
         begun = time.perf_counter()

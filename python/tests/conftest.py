@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures of the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def optimum(net, *, maximize: bool = False) -> float:
-    """The best cost of all assignments, by trying them."""
+    """Returns the best cost of all assignments by enumeration."""
     everything = np.array(list(itertools.product(*(range(domain) for domain in net.domains))), dtype=np.int64)
     costs = net.cost(everything.reshape(len(everything), len(net.domains)))
     return costs.max() if maximize else costs.min()
@@ -21,7 +21,7 @@ def optimum(net, *, maximize: bool = False) -> float:
 
 @pytest.fixture
 def binary() -> Path:
-    """The command, where it was built."""
+    """Returns the path of the command, if it was built."""
     own = os.environ.get("FANGS_BIN")
     found = [Path(own)] if own else [ROOT / "target" / profile / "fangs" for profile in ("release", "debug")]
     for path in found:
@@ -36,7 +36,7 @@ def rng() -> np.random.Generator:
 
 
 def random_network(rng: np.random.Generator, n: int = 7, **options):
-    """A network of a few variables with random tables, and its tables."""
+    """Returns a network of a few variables with random tables, and its tables."""
     import fangs
 
     domains = rng.integers(2, 4, size=n)

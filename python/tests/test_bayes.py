@@ -1,4 +1,4 @@
-"""Networks of pgmpy and pyAgrum: their own posteriors beside ours."""
+"""Networks of pgmpy and pyAgrum: their posteriors compared with ours."""
 
 from __future__ import annotations
 

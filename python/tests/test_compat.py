@@ -1,4 +1,4 @@
-"""Scripts of pytoulbar2; beside it, where it is installed."""
+"""Scripts for pytoulbar2, compared with it if it is installed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_bounds_and_globals():
     cfn.AddGeneralizedLinearConstraint([("v0", 2, 1), ("v1", 2, 1)], "==", 1)
     for v in range(4):
         cfn.AddFunction([v], [1, 0, 2])
-    # two are 1, one of the first two is 2, and the last one may be 0: 2 + 0 + 0 is not below 3 with it
+    # two are 1, one of the first two is 2, and the last one may be 0: with it, 2 + 0 + 0 is not below 3
     assert cfn.Solve(timeLimit=10) is None or cfn.Solve(timeLimit=10)[1] < 3
     relaxed = CFN()
     relaxed.AddVariables(2, "v", 0, 1)

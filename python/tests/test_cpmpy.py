@@ -1,4 +1,4 @@
-"""CPMpy's models, beside another solver of it and all assignments."""
+"""CPMpy's models, compared with another of its solvers and with all assignments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_knapsack_and_its_bound():
     solver = CPM_fangs(model)
     assert solver.solve(time_limit=30)
     assert solver.status().exitstatus.name == "OPTIMAL"
-    # by dynamic programming
+    # the optimum by dynamic programming
     best = np.zeros(61, dtype=int)
     for weight, value in zip(weights, values, strict=True):
         best[weight:] = np.maximum(best[weight:], best[: 61 - weight] + value)
@@ -91,12 +91,12 @@ def test_many_variables_under_one_bit():
 def test_conditions_on_what_is_undefined():
     x = cp.intvar(-3, 3, shape=3)
     for term in (x[0] // x[1], x[0] % x[1]):
-        # where it is divided by zero no comparison holds
+        # no comparison with a division by zero is true
         model = cp.Model(term != x[2], minimize=cp.sum(x) + 5 * abs(x[1]))
         solver = CPM_fangs(model)
         assert solver.solve(time_limit=10) and solver.status().exitstatus.name == "OPTIMAL"
         assert x[1].value() != 0 and model.constraints[0].value()
-    # too many values for a table at once
+    # too many values for a single table
     y = cp.intvar(-10, 10, shape=3)
     for values in ((-10, 3, -3), (10, -3, -3)):
         assert CPM_fangs(cp.Model(y[0] // y[1] == y[2], [a == b for a, b in zip(y, values, strict=True)])).solve()
@@ -146,7 +146,7 @@ def test_tables_and_hints():
 def test_all_solutions():
     x = cp.intvar(0, 3, shape=3)
     solver = CPM_fangs(cp.Model(cp.AllDifferent(x), x[0] < x[1]))
-    # the solver is the same afterwards
+    # solving does not change the solver
     for limit, count in [(None, 12), (5, 5), (None, 12)]:
         shown = set()
         assert solver.solveAll(lambda: shown.add(tuple(x.value())), time_limit=60, solution_limit=limit) == count
@@ -187,7 +187,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(fangs.Unsupported, match="values"):
         CPM_fangs(cp.Model(x[0] * x[1] == x[2])).solve(time_limit=5)
     y = cp.intvar(0, 3000, shape=2)
-    # the same exception for those who catch Python's, CPMpy's or ours
+    # the exception is one of Python's, of CPMpy's and of ours
     for known in (NotImplementedError, NotSupportedError, fangs.Unsupported):
         with pytest.raises(known, match="no table and no linear function"):
             CPM_fangs(cp.Model(y[0] * y[1] == 77)).solve(time_limit=5)

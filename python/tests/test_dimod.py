@@ -1,4 +1,4 @@
-"""Samplers of dimod, with dimod's own checks."""
+"""The samplers for dimod, with dimod's checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fangs.dimod import FangsCQMSampler, FangsDQMSampler, FangsSampler  # noqa: 
 
 @dimod.testing.load_sampler_bqm_tests(lambda: FangsSampler(time_limit=2))
 class TestConformance(unittest.TestCase):
-    """What dimod asks of every sampler."""
+    """Dimod's requirements for every sampler."""
 
     def test_api(self):
         dimod.testing.assert_sampler_api(FangsSampler())
@@ -92,7 +92,7 @@ def test_constrained_models_are_solved():
         everything = dimod.SampleSet.from_samples_cqm((rows, list(cqm.variables)), cqm)
 
         def total(sample):
-            # soft constraints count in the run
+            # the run includes soft constraints
             square = max(0, sample["x2"] + 2 * sample["x3"] - 1) ** 2
             over = max(0, sample["x0"] + sample["n"] - 1)
             return float(cqm.objective.energy(sample)) + 2.5 * over + 1.5 * square

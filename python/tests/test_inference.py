@@ -1,4 +1,4 @@
-"""Bounds, sums, agents, decisions, explanations: against all assignments."""
+"""Bounds, sums, agents, decisions, explanations: compared with all assignments."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_conflicts():
 def test_decisions(tmp_path):
     (tmp_path / "tiger.POMDP").write_text(TIGER)
     found = fangs.decide(tmp_path / "tiger.POMDP", horizon=2)
-    # two steps: to listen twice costs 2, and no door is worth opening before it was heard at twice
+    # two steps: listening twice costs 2, and no door is worth opening before two observations
     assert found.kind == "pomdp" and found.exact and found.meu == pytest.approx(-2)
     assert found.first_decision and found.policy
     with pytest.raises(fangs.Error):
@@ -167,7 +167,7 @@ def test_devices_are_asked_for_by_name(rng, tmp_path):
     ]
     for way in ways:
         assert way(device="cpu").device == "cpu"
-        # too little to be worth the way
+        # too little work to be worth the transfer
         assert way(device="auto").device == "cpu"
         with pytest.raises(fangs.UsageError, match="cuda:99"):
             way(device="cuda:99")
@@ -176,7 +176,7 @@ def test_devices_are_asked_for_by_name(rng, tmp_path):
 
 
 def test_what_does_not_fit_is_an_error(rng):
-    # too much to count, so that no slices of it are begun
+    # tables too large to count, so that no slices are started
     net = fangs.Network([4] * 32)
     pairs = np.array(list(itertools.combinations(range(32), 2)))
     net.add_many(pairs, rng.integers(0, 9, size=(len(pairs), 4, 4)))

@@ -1,4 +1,4 @@
-"""Networks: tables in, costs out, files."""
+"""Networks: tables, costs, files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_many_tables_are_as_one_by_one(rng):
     assert len(one) == len(many) == m
     rows = rng.integers(0, 4, size=(50, n))
     assert (one.cost(rows) == many.cost(rows)).all()
-    # types and orders of arrays do not matter
+    # types and memory orders of arrays do not matter
     for other in (tables.astype(np.float32), tables.astype(np.uint8), np.asfortranarray(tables), tables.tolist()):
         third = fangs.Network([4] * n)
         third.add_many(scopes.tolist(), other)
@@ -119,7 +119,7 @@ def test_files(tmp_path, rng):
         again.add([0], [0] * int(again.domains[0]))
     text = "t 2 2 1 9\n2 2\n2 0 1 4 1\n0 1 3\n"
     assert fangs.reads(text, "wcsp").cost([0, 1]) == 3
-    # 9 is the top of the file, from which on nothing is a solution
+    # 9 is the top of the file: assignments that cost at least as much are infeasible
     assert fangs.reads(text.replace("0 1 3", "0 1 9"), "wcsp").cost([0, 1]) == math.inf
 
 

@@ -1,4 +1,4 @@
-"""What every object answers at once: its text, its length, equality, copies; and nothing hangs on a lock."""
+"""Quick operations of every object: its text, its length, equality, copies; no lock blocks."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_texts_lengths_equality_and_copies(tmp_path: Path):
 
 
 class Meddling:
-    """Yields items, and uses the network between them, by this thread and by another one."""
+    """Yields items, and between them uses the network on this thread and on another one."""
 
     def __init__(self, net: fangs.Network, items: list[object]):
         self.net, self.items = net, items

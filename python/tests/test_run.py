@@ -66,11 +66,11 @@ def test_a_run_stops(rng):
         assert time.monotonic() - began < 1.0
     result = run.result()
     assert result.stopped_by == "signal" and net.cost(result.solution) == result.cost
-    # from another thread, while this one waits
+    # a stop by another thread, while this one waits
     run = net.solve(time=100)
     threading.Timer(0.5, run.stop).start()
     assert run.result().cost is not None
-    # and at the end of a block
+    # a stop at the end of a block
     with net.solve(time=100) as run:
         pass
     assert run.done
@@ -108,7 +108,7 @@ def test_an_interrupt_keeps_the_best(way):
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert output.startswith("kept") and process.returncode == 0
-    # the interpreter's own end is within that
+    # includes the end of the interpreter
     assert time.monotonic() - sent < 2.0
 
 
@@ -120,7 +120,7 @@ def test_starts_are_kept_and_parts_completed(rng):
     told = [event for event in events if event.kind == "solution"]
     assert {event.source for event in told} == {"warm-start"}
     assert told[0].cost == net.cost(starts[0]) and told[-1].cost == first.cost
-    # a run goes on from where another one was
+    # a run starts with the solution of another one
     resumed = net.solve(rounds=20, seed=6, device="cpu", warm_starts=first.solution).result()
     assert resumed.cost <= first.cost
     part = np.full(120, -1)
@@ -145,7 +145,7 @@ def test_the_command_has_the_same_result(binary, tmp_path, rng):
         assert result.solution.tolist() == told["solution"]
         for name in ("cost", "bound", "rounds", "moves", "ratings", "status", "bound_method"):
             assert getattr(result, name) == told[name], name
-    # a network from tables is the one of its file
+    # a network from tables gives the same run as its file
     own = net.solve(rounds=15, seed=4, device="cpu").result()
     assert (own.solution == result.solution).all() and own.ratings == result.ratings
 
@@ -183,7 +183,7 @@ def test_a_run_ends_by_its_own_record(rng):
     for options in ({"stall": -1.0}, {"stall": math.nan}, {"stall": math.inf}):
         with pytest.raises(fangs.UsageError, match="stall"):
             net.solve(**options)
-    # it is told from a limit of time: that ends before twenty seconds, when it is too early to tell
+    # a run with a time limit below twenty seconds ends too early for this rule
     assert net.solve(time=1, diminishing=True).result().stopped_by == "time"
 
 
@@ -194,12 +194,12 @@ def test_a_run_goes_on_from_a_checkpoint(rng, tmp_path, binary):
             if event.kind == "bound" and event.cost is not None:
                 run.stop()
     before = run.result()
-    # nothing is lost: neither the solution nor the bound, which is there before a second of work
+    # neither the solution nor the bound is lost; the bound exists within a second
     events = list(net.solve(rounds=0, resume=path))
     first, last = events[0], events[-1]
     assert last.cost == before.cost and last.bound >= before.bound and net.cost(last.solution) == before.cost
     assert first.source == "resume" and first.cost == before.cost
-    # the command takes the file of the package, and the package that of the command
+    # the command resumes from a checkpoint of the package, and the package from one of the command
     net.write(tmp_path / "net.wcsp")
     command = [binary, "solve", tmp_path / "net.wcsp", "--resume", path, "--checkpoint", path, "--time", "1", "--json"]
     told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
@@ -235,7 +235,7 @@ def test_runs_exchange_through_a_folder(rng, tmp_path):
     net, folder = hard(rng), tmp_path / "shared"
     best = net.solve(time=1.5, exchange=folder).result()
     assert len(list(folder.glob("*.fangs"))) == 1
-    # a run without bounds of its own has those of the other
+    # a run that computes no bounds receives those of the other
     events = list(net.solve(time=2.5, bound="none", exchange=folder))
     assert events[-1].bound >= best.bound > events[0].bound and events[-1].cost <= best.cost
 
@@ -267,7 +267,7 @@ def memory() -> int:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory by /proc")
 def test_many_runs_at_once_leave_nothing_behind(rng):
-    """FANGS_RUNS=1000 for the full size."""
+    """Set FANGS_RUNS=1000 for the full size."""
     import os
 
     runs = int(os.environ.get("FANGS_RUNS", "160"))
@@ -296,7 +296,7 @@ def test_many_runs_at_once_leave_nothing_behind(rng):
     middle = memory()
     all_at_once(runs // 16)
     assert not failures
-    # what the second half takes is noise of the allocator
+    # the growth in the second half is noise of the allocator
     assert memory() - middle < 8 << 20, (before, middle, memory())
 
 

@@ -16,7 +16,7 @@ from conftest import random_network
 
 
 def enumerated(net, worst, maximize):
-    """The solutions by trying all assignments."""
+    """Returns the solutions by enumeration of all assignments."""
     everything = np.array(list(itertools.product(*(range(domain) for domain in net.domains))))
     costs = net.cost(everything)
     taken = costs >= worst if maximize else costs <= worst
@@ -49,7 +49,7 @@ def test_as_many_as_are_asked_for():
     assert not found.complete and repr(found) == "Solutions(stopped)"
     few = net.solutions(["v0", "v1"])
     assert len(list(few)) == 2 and few.complete
-    # an iterator that is left alone ends with its object
+    # an abandoned iterator ends with its object
     for values, cost in net.solutions():
         assert cost == 0 and values[0] != values[1]
         break
@@ -70,7 +70,7 @@ def test_what_is_asked_wrongly_is_told():
 
 @pytest.mark.parametrize("edges", ["itertools.combinations(range(15), 2)", "[]"])
 def test_ctrl_c_ends_the_search(edges):
-    # no solution is found soon, as a clique has one value too few, or there is no end of them
+    # no solution is found soon, because a clique has one value too few, or there are too many to finish
     script = f"""
 import collections, fangs, itertools
 net = fangs.Network([14] * 15)

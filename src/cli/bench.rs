@@ -1,4 +1,4 @@
-//! `fangs bench`: one subcommand a measurement.
+//! `fangs bench`: one subcommand for each kind of measurement.
 
 use super::worker::{self, Session};
 use super::{Exit, bench_fang, bench_mbe, bench_search, help};
@@ -12,21 +12,21 @@ pub struct BenchFlags {
     what: What,
 }
 
-/// Measure successor generation, bucket elimination or the sweeps of the search.
+/// Measure successor generation, bucket elimination or the sweeps of the search
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Measure successor generation on CUDA device and CPU, at the loads of the FANG paper
+    /// Measure successor generation on a CUDA device and the CPU, at the loads of the FANG paper
     #[command(after_help = help::examples(&help::BENCH_FANG))]
     Fang(bench_fang::FangFlags),
-    /// Measure bucket elimination on CUDA device and CPU
+    /// Measure bucket elimination on a CUDA device and the CPU
     #[command(after_help = help::examples(&help::BENCH_MBE))]
     Mbe(bench_mbe::MbeFlags),
-    /// Measure the sweeps of the search on networks: visits and evaluations a second, on CUDA device and CPU
+    /// Measure the sweeps of the search on networks: visits and evaluations per second, on a CUDA device and the CPU
     #[command(after_help = help::examples(&help::BENCH_SEARCH))]
     Search(bench_search::SearchFlags),
 }
 
-/// Measures.
+/// Runs the measurement that the subcommand names.
 pub fn run(flags: BenchFlags, started: Instant) -> Result<Exit, Error> {
     worker::command(started, None, move |session| measure(flags, session))
 }

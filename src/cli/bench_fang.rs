@@ -1,4 +1,4 @@
-//! `fangs bench fang`: how fast successor generation is.
+//! `fangs bench fang`: measures the speed of successor generation.
 
 use super::output::{self, Rows};
 use super::{Exit, values};
@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 #[derive(Args, Debug)]
 pub struct FangFlags {
-    /// Repetitions on the CUDA device, of which the median counts
+    /// Repetitions on the CUDA device; their median is reported
     #[arg(long, value_name = "N", default_value_t = 21, value_parser = values::positive::<u16>)]
     repeats: u16,
-    /// Repetitions on the CPU; 0 leaves it out
+    /// Repetitions on the CPU; 0 skips the CPU
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::whole::<u16>)]
     cpu_repeats: u16,
     /// Write the rows of the table to a file
@@ -28,7 +28,7 @@ pub struct FangFlags {
     json: bool,
 }
 
-/// A measured load; times are medians of a generation in milliseconds.
+/// A measured load; times are medians of one generation of successors, in milliseconds.
 #[derive(Clone, Debug, Serialize)]
 struct FangRow {
     load: usize,
@@ -36,15 +36,15 @@ struct FangRow {
     variables: usize,
     possibilities: usize,
     fang_ms: Option<f64>,
-    /// Ratings a second, in units of 10^9.
+    /// Evaluations per second, in units of 10^9.
     gratings_s: Option<f64>,
     cpu_ms: Option<f64>,
-    /// Threads that hold a state, and packs that each keeps.
+    /// Threads that hold a state, and packs that each thread keeps in registers.
     group: Option<String>,
 }
 
 impl FangRow {
-    /// Measures a load. Without a device, or with no repetitions on the CPU, the columns of that side stay empty.
+    /// Measures a load. The columns of the device or the CPU stay empty if there is no device or no CPU repetition.
     fn measure(seed: u64, load: &Load, cuda: Option<&Arc<Cuda>>, flags: &FangFlags) -> Result<FangRow, DeviceError> {
         let &Load { distances, states, variables, .. } = load;
         let mut row = FangRow {
@@ -73,7 +73,7 @@ impl FangRow {
     }
 }
 
-/// Bytes that a copy on the device reads and writes a second: the memory bandwidth.
+/// Returns the device's memory bandwidth: the bytes that a copy on the device reads and writes in a second.
 pub fn copy_bandwidth(cuda: &Cuda) -> Result<f64, DeviceError> {
     const BYTES: usize = 1 << 30;
     let source = cuda.zeros::<u64>(BYTES / 8)?;
@@ -82,7 +82,7 @@ pub fn copy_bandwidth(cuda: &Cuda) -> Result<f64, DeviceError> {
     Ok(2e3 * BYTES as f64 / milliseconds)
 }
 
-/// Measures.
+/// Measures all loads of the FANG paper and prints a table or one JSON object.
 pub fn run(flags: FangFlags) -> Result<Exit, Error> {
     let mut csv = Rows::create(flags.csv.clone())?;
     let cuda = Cuda::open(0);

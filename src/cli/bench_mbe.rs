@@ -1,4 +1,4 @@
-//! `fangs bench mbe`: how fast single buckets and whole networks are eliminated.
+//! `fangs bench mbe`: measures the elimination of single buckets and of whole networks.
 
 use super::bench_fang::copy_bandwidth;
 use super::output::{self, Files, Rows};
@@ -19,7 +19,7 @@ pub struct MbeFlags {
     /// Networks to eliminate as a whole, instead of single buckets
     #[arg(value_name = "NETWORK")]
     networks: Vec<PathBuf>,
-    /// Repetitions on the CUDA device, of which the median counts
+    /// Repetitions on the CUDA device; their median is reported
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = values::positive::<u16>)]
     repeats: u16,
     /// Write the rows of the table to a file
@@ -30,7 +30,7 @@ pub struct MbeFlags {
     json: bool,
 }
 
-/// Measures.
+/// Measures single buckets, or the given networks, and prints a table or one JSON object.
 pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
     let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
     let _ = flags.networks.iter().try_fold(Files::default(), reads)?.writes("--csv", flags.csv.as_deref())?;
@@ -79,7 +79,7 @@ fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
     for path in &flags.networks {
         let network = formats::read(&Source::File(path.clone()), None, &ReadOptions::default(), &stop)?;
         Console::new(Verbosity::Quiet).warn_of(network.warnings());
-        // not reduced: all the work is left to elimination
+        // no reductions, so that elimination does all the work
         let problem = Arc::new(Reducer::new(&network, false, &stop)?.problem(&stop)?);
         let row = speed::network(cuda, &network.name, &problem, flags.repeats.into());
         let row = row.map_err(|error| Error::Usage(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! `fangs bench search`: how fast the sweeps of the search are.
+//! `fangs bench search`: measures the sweeps of the search.
 
 use super::output::{self, Files, Rows};
 use super::{Exit, chosen, values};
@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 #[derive(Args, Debug)]
 pub struct SearchFlags {
-    /// Networks to sweep, reduced first
+    /// Networks to sweep, after the exact reductions
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Repetitions, of which the median counts
+    /// Repetitions; their median is reported
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = values::positive::<u16>)]
     repeats: u16,
-    /// States processed at a time on the device; several separated by commas [default: as many as fill it]
+    /// States processed at a time on the device; several numbers separated by commas [default: enough to fill it]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     states: Vec<usize>,
     /// Sweep by this heuristic instead of annealing; give several to compare them with the first [default: none]
@@ -38,7 +38,7 @@ pub struct SearchFlags {
     json: bool,
 }
 
-/// A measurement of a network.
+/// A row of the table: one measurement of a network.
 #[derive(Serialize)]
 struct Row {
     instance: String,
@@ -55,17 +55,17 @@ struct Row {
     visits_s: f64,
     ratings_s: f64,
     moves_s: f64,
-    /// Ratings a second, as part of those of the first heuristic on the same device.
+    /// Evaluations per second, relative to the first heuristic on the same device.
     share: f64,
 }
 
-/// A measured heuristic.
+/// The name of a heuristic and its measured speed.
 struct Measured {
     name: String,
     speed: Result<Speed, DeviceError>,
 }
 
-/// The first speed at a place with a number of states: what the others there are compared with.
+/// The first speed measured at a place with a number of states, which the other speeds there are compared with.
 struct Baseline {
     place: String,
     states: usize,
@@ -104,7 +104,7 @@ impl Row {
     }
 }
 
-/// Measures.
+/// Measures the sweeps of each network and prints a table or one JSON object.
 pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
     let files = chosen::reads(flags.files.iter().try_fold(Files::default(), reads)?, flags.heuristic.iter())?;
@@ -185,7 +185,7 @@ fn measure(
 }
 
 fn line(row: &Row) -> String {
-    // a heuristic's file without its folder
+    // the file of a heuristic is shown without its folder
     let heuristic = row.heuristic.rsplit('/').next().unwrap_or_default();
     format!(
         "{:22.22}  {:18.18}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:12.3}  {:14.3}  {:10.3}  {:11.2}  {:5.2}\n",

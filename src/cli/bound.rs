@@ -1,4 +1,4 @@
-//! `fangs bound`: inference alone.
+//! `fangs bound`: proves bounds by inference alone.
 
 mod flags;
 mod found;
@@ -18,7 +18,7 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Bounds a network.
+/// Proves bounds on the optimum of a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let clock = Clock::start(started, Some(config.time), &stop);
@@ -61,12 +61,12 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let mut found = Found::new(network, config, clock, recorder, report);
     found.tell(EventKind::Start);
     let found = Arc::new(Mutex::new(Some(found)));
-    // on a thread of its own, so that a run ends on time even while a step does not look at the stop flag
+    // work happens on a separate thread, so that a run ends on time even if a step does not read the stop flag
     let work = {
         let (stop, found) = (stop.clone(), found.clone());
         move || {
             threads::panic_on_purpose("bound");
-            // never freed either
+            // never freed either, because the process ends
             let mut proving = ManuallyDrop::new(Proving::new(network, options));
             proving.run(&stop, &mut |proved, news| with(&found, |found| found.hear(proved, news)))
         }
@@ -92,7 +92,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
 }
 
-/// The report of a run that has not begun.
+/// Returns the report of a run before it has read its network.
 fn nothing_known(config: &Config) -> BoundReport {
     BoundReport {
         instance: config.input.name(),

@@ -1,4 +1,4 @@
-//! `fangs check`.
+//! `fangs check`: recomputes solutions, certificates, marginals and policies with independent code.
 
 use super::input::{Input, InputFlags};
 use super::monochromatic::Monochromatic;
@@ -26,13 +26,13 @@ pub struct CheckFlags {
     /// The solution: indices, the MPE form of .uai, or names in JSON; not needed with one of the files below
     #[arg(required_unless_present_any = ["certificate", "marginals", "policy"])]
     solution: Option<PathBuf>,
-    /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]
+    /// Verify a certificate that `solve` or `bound` wrote, step by step [default: none]
     #[arg(long, value_name = "CERT", help_heading = help::INPUT)]
     certificate: Option<PathBuf>,
-    /// Compute sums and posteriors again that `marginals --json` wrote, each object of the file [default: none]
+    /// Recompute the sums and posteriors that `marginals --json` wrote, for each object of the file [default: none]
     #[arg(long, value_name = "OUT.json", conflicts_with_all = ["solution", "certificate"], help_heading = help::INPUT)]
     marginals: Option<PathBuf>,
-    /// Compute what a policy that `decide` wrote as .json is worth [default: none]
+    /// Recompute the expected utility of a policy that `decide` wrote as .json [default: none]
     #[arg(long, value_name = "POLICY", conflicts_with_all = ["certificate", "solution", "marginals"],
         help_heading = help::INPUT)]
     policy: Option<PathBuf>,
@@ -41,11 +41,11 @@ pub struct CheckFlags {
     json: bool,
 }
 
-/// A checked call.
+/// A checked call of `fangs check`.
 pub enum Call {
-    /// Of a solution or a certificate.
+    /// A check of a solution, a certificate or marginals.
     Network(Config),
-    /// Of a policy of a problem of decision.
+    /// A check of a policy: the problem's file, the policy's file, and whether to print JSON.
     Policy(PathBuf, PathBuf, bool),
 }
 
@@ -60,7 +60,7 @@ impl TryFrom<CheckFlags> for Call {
     }
 }
 
-/// A checked call.
+/// A checked call about a network or a graph.
 pub struct Config {
     input: Input,
     solution: Option<PathBuf>,
@@ -84,7 +84,8 @@ impl TryFrom<CheckFlags> for Config {
     }
 }
 
-/// Recomputes the cost of a solution, follows the certificate of a bound; computes the worth of a policy.
+/// Recomputes the cost of a solution, verifies the certificate of a bound, or computes the expected utility of a
+/// policy.
 pub fn run(call: Call, started: Instant) -> Result<Exit, Error> {
     worker::command(started, None, move |session| match call {
         Call::Network(config) => check_network(&config, session),
@@ -123,7 +124,7 @@ fn check_network(config: &Config, session: &Session) -> Result<Exit, Error> {
     Ok(if is_solution { Exit::Done } else { Exit::Infeasible })
 }
 
-/// Reports the effort of following a certificate, and follows it.
+/// Reports the effort of verifying a certificate, and verifies it.
 fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, session: &Session) -> Result<Proven, Error> {
     values::use_threads(None)?;
     session.activity.step("following the certificate");
@@ -140,7 +141,7 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, session: &Se
     let given = solution.filter(|given| check::evaluate(network, given).is_solution());
     let solution = given.or(certificate.solution.as_ref().map(|solution| &solution.values[..]));
     let (bound, units) = (certificate.bound, network.units());
-    // half a unit for each function whose entries were rounded, in whole units
+    // half a unit for each function whose entries were rounded, rounded up to whole units
     let slack = (units.rounded / 2 + units.rounded % 2) as i64;
     let evaluated = solution.map(|solution| (check::evaluate(network, solution), solution));
     let optimal = evaluated.as_ref().is_some_and(|(evaluation, _)| evaluation.cost <= bound);
@@ -153,7 +154,7 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, session: &Se
     Ok(Proven { bound: proven, precision_slack, cost, optimal, joint_entries, bytes })
 }
 
-/// The result of a check.
+/// The result of a check, as JSON and as text.
 #[derive(Serialize)]
 struct Report {
     instance: String,
@@ -176,15 +177,15 @@ impl fmt::Display for Report {
     }
 }
 
-/// What a certificate proves.
+/// The claims of a verified certificate.
 #[derive(Serialize)]
 struct Proven {
-    /// Null where there is no solution at all.
+    /// The proven bound; null if it is proven that there is no solution.
     bound: Option<Number>,
     precision_slack: f64,
-    /// What the solution costs: the one given, otherwise the certificate's own.
+    /// The cost of the given solution if it is feasible, otherwise that of the certificate's solution.
     cost: Option<Number>,
-    /// Whether no assignment is better than that solution, by more than the slack.
+    /// Whether no assignment improves on that solution by more than the slack.
     optimal: bool,
     joint_entries: u64,
     bytes: u64,
@@ -204,27 +205,28 @@ impl fmt::Display for Proven {
     }
 }
 
-/// The result of the evaluator.
+/// The evaluation of a solution.
 #[derive(Serialize)]
 struct Verdict {
-    /// Whether the total stays below top.
+    /// Whether the solution is feasible, that is, its total is below top.
     solution: bool,
-    /// Null where an entry forbids the assignment.
+    /// The total cost; null if the assignment contains a forbidden tuple.
     cost: Option<Number>,
-    /// Null where there is no limit.
+    /// The limit on totals; null if there is none.
     top: Option<Number>,
-    /// The cost without the violated functions.
+    /// The total cost without the violated functions.
     soft: Number,
     violated: Vec<Violation>,
-    /// For the text form: the name of the objective.
+    /// The name of the objective, for the text form.
     #[serde(skip)]
     label: &'static str,
-    /// Of a coloring, the edges of one color.
+    /// For a coloring, the edges whose ends have the same color.
     #[serde(skip_serializing_if = "Option::is_none")]
     monochromatic: Option<Vec<Monochromatic>>,
 }
 
-/// The edges of one color: the functions that cost something in the network of a graph, apart from evidence.
+/// Returns the edges whose ends have the same color: the functions with a positive finite cost in a graph's network.
+/// Edges that evidence makes infeasible are left out.
 fn monochromatic(network: &Network, colors: &[u32]) -> Vec<Monochromatic> {
     let functions = network.functions().iter().filter(|function| {
         let cost = check::entry(function, network.domains(), colors);
@@ -234,11 +236,11 @@ fn monochromatic(network: &Network, colors: &[u32]) -> Vec<Monochromatic> {
     edges.map(|edge| Monochromatic::new(edge, colors)).collect()
 }
 
-/// A function whose entry is forbidden; in .wcsp: reaches top.
+/// A violated function: its entry is forbidden, or reaches top in .wcsp.
 #[derive(Serialize)]
 struct Violation {
     function: usize,
-    /// The keyword of a global function.
+    /// The keyword of a global cost function.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -268,7 +270,8 @@ impl Verdict {
             }
         };
         let cost = evaluation.value(network, solution);
-        // an assignment that only the reading forbids, as it costs more than the reading's witness, is still a solution
+        // an assignment that costs more than the witness found while reading is forbidden only by the reading: it is
+        // feasible
         let is_solution = evaluation.is_solution() || network.reading().is_some() && cost.is_some();
         Verdict {
             solution: is_solution,

@@ -1,4 +1,4 @@
-//! `fangs check FILE --marginals OUT.json`.
+//! `fangs check FILE --marginals OUT.json`: recomputes sums and posteriors.
 
 use super::input::Input;
 use super::marginals::cases::of_object;
@@ -16,7 +16,7 @@ use serde_json::{Deserializer, Map, Value};
 use std::fmt;
 use std::path::Path;
 
-/// Computes the sums and posteriors of all objects of a file again.
+/// Recomputes the sums and posteriors of all objects of a file, and reports the largest differences.
 pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<Exit, Error> {
     let Session { stop, activity, console } = session;
     let name = terminal::path(path);
@@ -57,7 +57,7 @@ pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<
     Ok(Exit::Done)
 }
 
-/// What an object of `fangs marginals` states.
+/// Returns the claims that an object of `fangs marginals` makes.
 fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<MarginalsClaim, Error> {
     let wrong = |what: &str| Error::Usage(format!("expected an object of `fangs marginals --json`: {what}"));
     let map = |key: &str| match object.get(key) {
@@ -68,13 +68,13 @@ fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<Margina
     let number = |key: &str| object.get(key).and_then(Value::as_f64);
     let status = object.get("status").and_then(Value::as_str).unwrap_or_default();
     let assignment = map("assignment")?;
-    // values of marginal MAP whose sum is at least the lower bound
+    // marginal MAP claims values whose sum is at least the lower bound
     let at_least = status == "bounds" && !assignment.is_empty();
     if !at_least && !matches!(status, "exact" | "impossible evidence") {
         return Err(wrong("its status is neither `exact` nor `impossible evidence`, nor has it an `assignment`"));
     }
     let (mut evidence, soft) = (of_object(&map("evidence")?, potentials)?, of_object(&map("soft")?, potentials)?);
-    // of marginal MAP the sum at its values
+    // for marginal MAP, the sum at its values is recomputed
     evidence.values.extend(of_object(&assignment, potentials)?.values);
     let mut posteriors = Vec::new();
     for (name, values) in &map("marginals")? {
@@ -98,17 +98,17 @@ fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<Margina
     })
 }
 
-/// What was checked.
+/// The result of the check, as JSON and as text.
 #[derive(Serialize)]
 struct Report<'a> {
     instance: &'a str,
     version: &'static str,
-    /// Objects that agree.
+    /// Number of objects whose claims hold.
     checked: usize,
     posteriors: usize,
-    /// Of the last object; null where its sum is 0.
+    /// Logarithm of the sum of the last object; null if the sum is 0.
     ln_z: Option<f64>,
-    /// The largest differences.
+    /// Largest difference of a logarithm between claim and recomputation.
     ln_z_off: f64,
     posteriors_off: f64,
 }

@@ -1,4 +1,4 @@
-//! `fangs check FILE --policy POLICY`.
+//! `fangs check FILE --policy POLICY`: recomputes the expected utility of a policy.
 
 use super::worker::Session;
 use super::{Exit, output};
@@ -12,19 +12,20 @@ use serde::Serialize;
 use std::fmt;
 use std::path::Path;
 
-/// How far a value may be from what is computed here, besides its own bound: rounding of sums in another order.
+/// Relative tolerance between claimed and recomputed values, besides the claim's own error bound, because sums in
+/// another order round differently.
 const ROUNDED: f64 = 1e-9;
 
-/// What a policy is worth.
+/// The result of the check, as JSON and as text.
 #[derive(Serialize)]
 struct Report {
     instance: String,
     version: &'static str,
     kind: &'static str,
     meu: f64,
-    /// What the policy's file says.
+    /// The expected utility that the policy's file states.
     claimed: Option<f64>,
-    /// The sum of all probabilities; of a diagram.
+    /// The sum of all probabilities of an influence diagram; null for processes.
     normaliser: Option<f64>,
 }
 
@@ -34,7 +35,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Computes the expected utility of a policy by code that `decide` does not use, and compares.
+/// Recomputes the expected utility of a policy with code that `decide` does not use, and compares it with the claim.
 pub fn run(problem: &Path, policy: &Path, json: bool, session: &Session) -> Result<Exit, Error> {
     let Session { stop, activity, console } = session;
     let (decision, warnings) = read_decision(&Source::new(problem), None, stop)?;
@@ -47,7 +48,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool, session: &Session) -> Resu
         (Decision::Diagram(diagram), Policy::Rules(rules)) => {
             let (worth, probability) = check::worth_in_diagram(&diagram, rules, &file.observe, stop)?;
             normaliser = Some(probability);
-            // given what is observed
+            // the expectation given the observed values
             let given = if file.observe.is_empty() { 1.0 } else { probability };
             (diagram.kind.name(), worth / given)
         }
@@ -85,7 +86,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool, session: &Session) -> Resu
         _ => return refused("it is no policy graph, which `decide` writes of processes by belief-tree or alpha"),
     };
     let may_differ = ROUNDED * found.abs().max(1.0) + file.error_bound;
-    // what is no number agrees with nothing
+    // written so that a NaN agrees with nothing
     let agrees = |claimed: f64| (claimed - found).abs() <= may_differ;
     if let Some(claimed) = file.meu.filter(|&claimed| !agrees(claimed)) {
         return refused(&format!("it is worth {found}, not {claimed}"));

@@ -9,17 +9,17 @@ use fangs_model::model::Network;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What `--heuristic` names.
+/// A heuristic that `--heuristic` names.
 #[derive(Clone, Debug)]
 pub enum Chosen {
-    /// A built-in one.
+    /// A built-in heuristic.
     Known(Arc<dyn ValueHeuristic>),
-    /// One in a file.
+    /// A heuristic in a file.
     File(PathBuf),
 }
 
 impl Chosen {
-    /// The heuristic, for a network.
+    /// Returns the heuristic, prepared for a network.
     pub fn of(&self, network: &Network, stop: &Stop) -> Result<Arc<dyn ValueHeuristic>, Error> {
         match self {
             Chosen::Known(heuristic) => Ok(heuristic.clone()),
@@ -28,7 +28,7 @@ impl Chosen {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the heuristic, or the path of its file.
     pub fn name(&self) -> String {
         match self {
             Chosen::Known(heuristic) => heuristic.name().into(),
@@ -37,7 +37,7 @@ impl Chosen {
     }
 }
 
-/// Adds the files of heuristics, and the tables that they name.
+/// Adds the files of heuristics and of the tables that they name.
 pub fn reads<'a>(mut files: Files, chosen: impl Iterator<Item = &'a Chosen>) -> Result<Files, Error> {
     for chosen in chosen {
         if let Chosen::File(path) = chosen {
@@ -50,12 +50,12 @@ pub fn reads<'a>(mut files: Files, chosen: impl Iterator<Item = &'a Chosen>) -> 
     Ok(files)
 }
 
-/// Whether a file is a heuristic in CUDA.
+/// Returns whether a file is a heuristic in CUDA, by its extension.
 pub fn is_cuda(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cuh")
 }
 
-/// Reads `--heuristic`.
+/// Parses the argument of `--heuristic`.
 pub fn parse(text: &str) -> Result<Chosen, String> {
     match heuristics::all().iter().find(|heuristic| heuristic.name().eq_ignore_ascii_case(text)).cloned() {
         Some(heuristic) => Ok(Chosen::Known(heuristic)),

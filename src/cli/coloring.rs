@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::fmt;
 use std::path::Path;
 
-/// Describes a graph.
+/// Describes a graph: its size, degrees, and bounds on its chromatic number.
 pub fn info(graph: &Graph, clock: &Clock, json: bool) -> Result<Exit, Error> {
     let load_s = seconds(clock.seconds());
     let Colors { coloring, clique, bound, degeneracy } = greedy_colors(graph, &Stop::new())?;
@@ -51,9 +51,9 @@ struct Description<'a> {
     density: f64,
     degrees: Degrees,
     degeneracy: u32,
-    /// Vertices of the clique found greedily.
+    /// Number of vertices of a clique that was found greedily.
     clique: usize,
-    /// A lower bound on the number of colors: the clique's size, or three for an odd cycle.
+    /// Lower bound on the number of colors: the clique's size, or three if there is an odd cycle.
     bound: i64,
     greedy_colors: usize,
     load_s: f64,
@@ -79,7 +79,7 @@ impl fmt::Display for Description<'_> {
     }
 }
 
-/// Counts the colors of a coloring and lists the edges of one color.
+/// Counts the colors of a coloring and lists the edges whose ends have the same color.
 pub fn check(graph: &Graph, solution: Option<&Path>, certificate: bool, json: bool) -> Result<Exit, Error> {
     let Some(path) = solution.filter(|_| !certificate) else {
         return Err(Error::Usage("the certificate of a .col graph needs --colors".into()));
@@ -109,7 +109,7 @@ fn colors_used(colors: &[u32]) -> usize {
 struct Verdict<'a> {
     instance: &'a str,
     version: &'static str,
-    /// Whether no edge is of one color.
+    /// Whether no edge has ends of the same color.
     solution: bool,
     /// Number of colors used.
     cost: usize,

@@ -1,4 +1,4 @@
-//! `fangs convert`.
+//! `fangs convert`: writes a network in another format.
 
 use super::input::{Input, InputFlags};
 use super::worker::{self, Session};
@@ -21,15 +21,15 @@ pub struct ConvertFlags {
     /// Format to write [default: by the extension of the file]
     #[arg(long, value_name = "NAME", value_parser = Format::written_as, help_heading = help::OUTPUT)]
     to: Option<Format>,
-    /// Leave out the limit on totals (`top`) where the format has no place for it
+    /// Drop the limit on totals (`top`) if the format cannot express it
     #[arg(long, help_heading = help::OUTPUT)]
     without_top: bool,
 }
 
-/// A checked call.
+/// A checked call of `fangs convert`.
 pub struct Config {
     input: Input,
-    /// None for standard output.
+    /// The file to write; `None` for standard output.
     output: Option<PathBuf>,
     to: Format,
     without_top: bool,
@@ -58,7 +58,7 @@ impl TryFrom<ConvertFlags> for Config {
     }
 }
 
-/// Reads a network, writes it in another format, reads that again and compares.
+/// Reads a network, writes it in another format, reads the result again and compares both.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     worker::command(started, None, move |session| write(config, session))
 }
@@ -80,7 +80,7 @@ fn write(config: Config, session: &Session) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Says what the numbers of the written file mean, where they are not those of the file read, and what it lacks.
+/// Reports how the numbers of the written file differ from those of the file read, and which names it lacks.
 fn tell(network: &Network, again: &Network, scale: u32, console: &Console) {
     let (objective, own) = (again.objective(), network.objective());
     let minus = network.units().maximise != again.units().maximise;

@@ -1,4 +1,4 @@
-//! `fangs dcop`: agents that solve a problem by messages.
+//! `fangs dcop`: agents that solve a distributed constraint optimization problem by messages.
 
 mod case;
 mod flags;
@@ -31,7 +31,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Solves a problem as agents would.
+/// Solves a problem by messages between agents.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let clock = Clock::start(started, Some(config.time), &stop);
@@ -47,7 +47,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     };
     let result = worker::run(&stop, work, || ());
     let console = Console::new(config.verbosity);
-    // the result is printed even if there is no memory for the messages, or a file cannot be written
+    // the result is printed even if memory does not suffice for the messages, or a file cannot be written
     let mut written = true;
     let ended = match (result, kept.take()) {
         (Ok(ended), Some(best)) if ended.exit == Exit::NoSolution => best.instead_of(ended),
@@ -93,7 +93,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     Ok(exit.written(written))
 }
 
-/// What a run comes to.
+/// The result of a run.
 struct Ended {
     report: Report,
     rows: Vec<Row>,
@@ -120,7 +120,8 @@ struct Row {
     clock_s: Option<f64>,
 }
 
-/// The sizes of depth-first trees and of that of the best order, for `fangs info`.
+/// Returns the sizes of depth-first pseudo-trees, of the best of them and of that of the best elimination order, for
+/// `fangs info`.
 pub fn sizes(network: &Network, stop: &Stop) -> Result<Vec<(String, TreeSize)>, Error> {
     let case = Case::new(Arc::new(network.clone()), stop)?;
     let rules = TreeChoice::DEPTH_FIRST.map(|(_, visit)| TreeChoice::DepthFirst(visit));
@@ -196,7 +197,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop:
     Ok(ended(case.network, report, Some((found.lower, Some(values))), rows))
 }
 
-/// Runs the agents as processes: each gets neighbours in the list of agents.
+/// Runs the agents as processes; each process gets consecutive agents of the list.
 fn over_tcp(config: &Config, case: &Case, plan: &Plan, tree: &PseudoTree, stop: &Stop) -> Result<Found, Error> {
     let agents = case.agents.names.len().max(1);
     let count = config.processes.unwrap_or(1).min(agents);
@@ -224,15 +225,15 @@ fn over_tcp(config: &Config, case: &Case, plan: &Plan, tree: &PseudoTree, stop: 
     run_processes(&case.problem, plan, tree, &processes, stop)
 }
 
-/// Runs agents for the process that started this one.
+/// Serves agents for the `fangs` process that started this one.
 pub fn serve() -> Result<Exit, Error> {
     fangs_dcop::serve(std::io::stdin(), std::io::stdout(), || super::leave(0)).map(|()| Exit::Done)
 }
 
-/// Agents of a process that messages name.
+/// Number of a process's agents that messages name.
 const NAMED: usize = 3;
 
-/// The plan of DPOP, or of ADPOP where that is wanted or DPOP does not fit.
+/// Returns the plan of DPOP, or of ADPOP if that is requested or DPOP does not fit into memory.
 fn plan(
     config: &Config,
     case: &Case,
@@ -271,7 +272,7 @@ fn plan(
     Ok(plan)
 }
 
-/// The device, where it pays to wait for it.
+/// Returns the device if the work is worth waiting for it, and reports its name.
 fn gpu(device: &Opening, joint_entries: f64, report: &mut Report, stop: &Stop) -> Result<Option<Arc<Gpu>>, Error> {
     let gpu = Gpu::of(device, joint_entries, false, stop)?;
     report.device = gpu.as_ref().map_or("cpu".into(), |gpu| gpu.cuda().label());
@@ -352,8 +353,8 @@ fn bounded(
     Ok(ended(case.network.clone(), report, Some((found.lower, values)), Vec::new()))
 }
 
-/// Completes the report: what the assignment costs is computed by the checker, from the file's own tables. `found` has
-/// a bound and values of the network; `None` if the problem has no solution.
+/// Completes the report. `found` has a lower bound and perhaps values of the network, and is `None` if there is no
+/// solution. The checker computes the cost of the values from the file's own tables.
 fn ended(network: Arc<Network>, mut report: Report, found: Option<(Cost, Option<Vec<u32>>)>, rows: Vec<Row>) -> Ended {
     let (lower, values) = found.unwrap_or((network.top(), None));
     let lower = lower.max(network.least());

@@ -1,4 +1,4 @@
-//! `fangs decide`: influence diagrams and processes of decisions.
+//! `fangs decide`: influence diagrams and decision processes.
 
 mod flags;
 mod policy;
@@ -18,7 +18,7 @@ use report::Report;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Decides.
+/// Finds a policy with the largest expected utility.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let clock = Clock::start(started, Some(config.time), &stop);
@@ -31,7 +31,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let told = Told { clock, csv, console: console.clone(), solution: None, load_s: 0.0, ticked: 0 };
     let told = Arc::new(Mutex::new(told));
     with(&told, |told| told.event(EventKind::Start));
-    // a device that was named opens while the file is read
+    // a device that the user named opens while the file is read
     let choice = config.device.clone();
     let opening = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
     let warning = Console::new(config.verbosity);
@@ -94,7 +94,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     Ok(if found { Exit::Done.written(written) } else { Exit::NoSolution })
 }
 
-/// What was found so far, and where rows go.
+/// The best solution so far, and the outputs of its rows.
 struct Told {
     clock: Clock,
     csv: Option<CsvFile>,
@@ -110,7 +110,7 @@ fn with<T>(told: &Arc<Mutex<Told>>, work: impl FnOnce(&mut Told) -> T) -> T {
 }
 
 impl Told {
-    /// Takes a solution that is better, or bounded better, and writes rows for what changed.
+    /// Stores a solution, and writes rows for a changed value or bound.
     fn take(&mut self, solution: Solution) {
         let before = self.solution.as_ref().map(|known| (known.meu, known.bound));
         let (meu, bound) = (solution.meu, solution.bound);
@@ -153,7 +153,7 @@ impl Told {
         };
         self.console.show(&event);
         if let Some(csv) = &mut self.csv {
-            // written with the next row, or reported at the end
+            // an error is reported at the end, unless the next write succeeds
             drop(csv.write(&event));
         }
     }

@@ -1,4 +1,4 @@
-//! `fangs devices`.
+//! `fangs devices`: lists the threads and devices of this machine.
 
 use super::{Exit, output, values};
 use clap::Args;
@@ -15,7 +15,7 @@ pub struct DevicesFlags {
     json: bool,
 }
 
-/// Lists the devices.
+/// Lists the CPU threads and the CUDA devices.
 pub fn run(flags: DevicesFlags) -> Result<Exit, Error> {
     values::use_threads(None)?;
     let seen = Seen { threads: rayon::current_num_threads(), survey: survey() };
@@ -34,14 +34,14 @@ struct Seen {
 }
 
 impl Seen {
-    /// The device of `--device auto`.
+    /// Returns the device that `--device auto` takes.
     fn auto(&self) -> String {
         let devices = self.survey.devices.iter().flatten();
         let taken = devices.filter(|found| found.usable.is_ok()).map(|found| Choice::Cuda(found.info.ordinal)).next();
         taken.unwrap_or(Choice::Cpu).to_string()
     }
 
-    /// The devices of `--device cuda:all`.
+    /// Returns the devices that `--device cuda:all` takes; `None` if there are none.
     fn all(&self) -> Option<String> {
         match self.survey.devices.as_ref().map_or(0, Vec::len) {
             0 => None,
@@ -102,7 +102,7 @@ impl Display for Seen {
         }
         match compiler {
             Ok(((major, minor), path)) => writeln!(f, "nvrtc   {} at {}", dotted(*major, *minor), path.display())?,
-            // one reason is enough where there is no device either
+            // one reason is enough if there is no device either
             Err(error) if devices.is_ok() => writeln!(f, "nvrtc   none: {error}")?,
             Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! `fangs diff`.
+//! `fangs diff`: compares two solutions.
 
 use super::explain::{Arguments, LISTED, finite};
 use super::input::{Input, InputFlags};
@@ -20,11 +20,11 @@ use std::time::Instant;
 pub struct DiffFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// A solution
+    /// The first solution
     one: PathBuf,
     /// The solution to compare it with
     other: PathBuf,
-    /// List at most so many variables and functions [default: 20, with --json all]
+    /// List at most this many variables and functions [default: 20, with --json all]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = help::OUTPUT)]
     limit: Option<usize>,
     /// Print exactly one JSON object on standard output instead of text
@@ -32,7 +32,7 @@ pub struct DiffFlags {
     json: bool,
 }
 
-/// A checked call.
+/// A checked call of `fangs diff`.
 pub struct Config {
     input: Input,
     solutions: [PathBuf; 2],
@@ -51,7 +51,7 @@ impl TryFrom<DiffFlags> for Config {
     }
 }
 
-/// Says where two solutions differ.
+/// Reports the differences between two solutions.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     worker::command(started, None, move |session| {
         let network = config.input.load(&session.console, &session.stop)?;
@@ -63,18 +63,18 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     })
 }
 
-/// Where two solutions differ; of pairs the first belongs to the first solution.
+/// The differences between two solutions; the first entry of each pair belongs to the first solution.
 #[derive(Serialize)]
 struct Difference {
     instance: String,
     version: &'static str,
-    /// Null where an entry forbids the assignment.
+    /// Costs of the solutions; null if an assignment contains a forbidden tuple.
     costs: [Option<Number>; 2],
-    /// Whether the totals stay below top.
+    /// Whether each solution is feasible, that is, its total is below top.
     solutions: [bool; 2],
-    /// How many variables differ.
+    /// Number of variables with different values.
     variables_differ: usize,
-    /// How many functions have different costs.
+    /// Number of functions with different costs.
     functions_differ: usize,
     variables: Vec<Changed>,
     functions: Vec<Repriced>,
@@ -82,7 +82,7 @@ struct Difference {
     label: &'static str,
 }
 
-/// A variable that differs.
+/// A variable whose values differ.
 #[derive(Serialize)]
 struct Changed {
     variable: usize,
@@ -96,7 +96,7 @@ struct Changed {
 struct Repriced {
     #[serde(flatten)]
     arguments: Arguments,
-    /// Null where it is forbidden.
+    /// Costs under each solution; null if the tuple is forbidden.
     costs: [Option<Number>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! `fangs explain`.
+//! `fangs explain`: reports the functions of a cost, or a set of functions that has no common solution.
 
 use super::input::{Input, InputFlags};
 use super::worker::{self, Session};
@@ -17,19 +17,19 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Functions that the text form lists without `--limit`.
+/// Number of functions that the text form lists without `--limit`.
 pub const LISTED: usize = 20;
 
 #[derive(Args, Debug)]
 pub struct ExplainFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// The solution; without one, functions are named that have no solution together
+    /// The solution; without one, a set of functions that no assignment satisfies together is sought
     solution: Option<PathBuf>,
-    /// List at most so many functions [default: 20, with --json all]
+    /// List at most this many functions [default: 20, with --json all]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = help::OUTPUT)]
     limit: Option<usize>,
-    /// Time to look for functions without a common solution, loading included
+    /// Time limit on the search for functions without a common solution, loading included
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
         help_heading = help::BUDGET)]
     time: Duration,
@@ -38,7 +38,7 @@ pub struct ExplainFlags {
     json: bool,
 }
 
-/// A checked call.
+/// A checked call of `fangs explain`.
 pub struct Config {
     input: Input,
     solution: Option<PathBuf>,
@@ -58,11 +58,11 @@ impl TryFrom<ExplainFlags> for Config {
     }
 }
 
-/// Rounds of the search for a solution of some functions; where it finds none and proves nothing, none of the
-/// functions left out is dropped.
+/// Rounds of the search for a solution of a subset of the functions. If it finds none and proves nothing, none of the
+/// functions outside the subset is dropped.
 const ROUNDS: u64 = 200;
 
-/// Says what a solution costs where, or which functions have no solution together.
+/// Reports the functions that a solution's cost consists of, or a set of functions that has no common solution.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let budget = Some(config.time).filter(|_| config.solution.is_none());
     worker::command(started, budget, move |session| explain(&config, started, session))
@@ -73,7 +73,7 @@ fn explain(config: &Config, started: Instant, session: &Session) -> Result<Exit,
     let limit = config.limit.unwrap_or(if config.json { usize::MAX } else { LISTED });
     let Some(path) = &config.solution else {
         values::use_threads(None)?;
-        // what is found until then is printed after the time is over
+        // the result so far is printed after the time limit
         let stop = stop.below();
         let _clock = Clock::start(started, Some(config.time), &stop);
         let network = config.input.load(console, &stop)?;
@@ -93,14 +93,14 @@ fn explain(config: &Config, started: Instant, session: &Session) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// The variables of a function and their values.
+/// The scope of a function, and perhaps the values of its variables.
 #[derive(Serialize)]
 pub struct Arguments {
     function: usize,
-    /// The keyword of a global function.
+    /// The keyword of a global cost function.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
-    /// The function's own name, where the file gives one.
+    /// The name of the function, if the file gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     scope: Vec<u32>,
@@ -110,7 +110,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Of a function of the network, perhaps with the values of an assignment.
+    /// Describes a function of the network, with the values of an assignment if one is given.
     pub fn new(network: &Network, function: usize, assignment: Option<&[u32]>) -> Self {
         let (number, function) = (function, network.function(function));
         let scope = function.map_or(&[][..], Function::scope);
@@ -148,40 +148,40 @@ impl fmt::Display for Arguments {
     }
 }
 
-/// A cost in the file's convention; none where it is forbidden.
+/// Returns a cost in the file's units; `None` if it is forbidden.
 pub fn finite(network: &Network, cost: Cost) -> Option<Number> {
     (cost < FORBIDDEN).then(|| network.units().number(cost))
 }
 
-/// What a solution costs where.
+/// The functions that the cost of a solution consists of.
 #[derive(Serialize)]
 struct Explanation {
     instance: String,
     version: &'static str,
-    /// Whether the total stays below top.
+    /// Whether the solution is feasible, that is, its total is below top.
     solution: bool,
-    /// Null where an entry forbids the assignment.
+    /// The total cost; null if the assignment contains a forbidden tuple.
     cost: Option<Number>,
-    /// Functions whose entry is forbidden.
+    /// Number of functions with a forbidden tuple.
     violated: usize,
-    /// Functions that cost nothing.
+    /// Number of functions with cost 0.
     free: usize,
     functions: Vec<Part>,
     #[serde(skip)]
     label: &'static str,
-    /// Functions that cost something and are not listed.
+    /// Number of functions with nonzero cost that are not listed.
     #[serde(skip)]
     more: usize,
 }
 
-/// A function's part of the total.
+/// The contribution of a function to the total cost.
 #[derive(Serialize)]
 struct Part {
     #[serde(flatten)]
     arguments: Arguments,
-    /// Null where it is forbidden.
+    /// The cost of the function; null if its tuple is forbidden.
     cost: Option<Number>,
-    /// Of the sum of the costs that are not forbidden; null where that is 0.
+    /// Share of the finite costs' sum; null if the tuple is forbidden or that sum is 0.
     share: Option<f64>,
 }
 
@@ -228,19 +228,19 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Functions without a common solution, or that there are none.
+/// A set of functions without a common solution, or the reason why there is none.
 #[derive(Serialize)]
 struct Conflict {
     instance: String,
     version: &'static str,
     /// `infeasible`, `feasible` or `unknown`.
     status: &'static str,
-    /// Whether no function of the conflict can be left out; null where there is none.
+    /// Whether no function of the conflict can be dropped; null if there is no conflict.
     minimal: Option<bool>,
     conflict: Vec<Arguments>,
     /// Number of functions in the conflict.
     size: usize,
-    /// A solution, where there is one.
+    /// A feasible solution, if one was found.
     solution: Option<Vec<u32>>,
 }
 

@@ -18,20 +18,20 @@ pub struct GenerateFlags {
     #[arg(long, value_name = "N", default_value_t = 1, global = true, value_parser = values::whole::<u64>,
         help_heading = help::OUTPUT)]
     seed: u64,
-    /// Write to a file: a network in the format of its ending, else as .wcsp; a diagram as .idid [default: standard
-    /// output]
+    /// Write to a file: a network in the format of its extension, otherwise .wcsp; a diagram as .idid [default:
+    /// standard output]
     #[arg(short, long, value_name = "FILE", global = true, help_heading = super::help::OUTPUT)]
     output: Option<PathBuf>,
 }
 
-/// A kind of network and what the user says of its parameters.
+/// A kind of network, and the parameters that the user gives it.
 #[derive(Debug)]
 struct KindFlags {
     kind: String,
     parameters: Vec<(&'static str, String)>,
 }
 
-/// The subcommand of a kind.
+/// Returns the subcommand that generates a kind.
 fn of_kind<M>(kind: &'static Kind<M>, examples: String) -> Command {
     let parameters = kind.parameters.iter().map(|parameter| {
         let (least, largest) = parameter.range;
@@ -45,7 +45,7 @@ fn of_kind<M>(kind: &'static Kind<M>, examples: String) -> Command {
     Command::new(kind.name).about(format!("Generate {}", kind.about)).after_help(examples).args(parameters)
 }
 
-/// The parameters of a kind.
+/// Returns the parameters of a kind of network or diagram; `None` if there is no kind of this name.
 fn parameters_of(name: &str) -> Option<&'static [Parameter]> {
     let network = KINDS.iter().find(|kind| kind.name == name).map(|kind| kind.parameters);
     network.or_else(|| Some(DIAGRAMS.iter().find(|kind| kind.name == name)?.parameters))
@@ -83,7 +83,7 @@ impl FromArgMatches for KindFlags {
     }
 }
 
-/// Writes a generated network.
+/// Generates a network or diagram and writes it.
 pub fn run(flags: GenerateFlags, started: Instant) -> Result<Exit, Error> {
     worker::command(started, None, move |session| draw(&flags, session))
 }

@@ -1,4 +1,4 @@
-//! The last safeguard: where memory is out or a thread panics, the program ends in an orderly way and says why.
+//! The last safeguard: if memory is exhausted or a thread panics, the program ends in an orderly way with a message.
 
 #![allow(unsafe_code, reason = "an allocator, and calls of the system")]
 
@@ -14,13 +14,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
-/// Bytes in reserve for the end of a run that is out of memory.
+/// Bytes in reserve for the end of a run that has exhausted memory.
 const KEPT: Layout = Layout::new::<[u8; 8 << 20]>();
-/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; their
-/// share of the process's address space is at most one part in ARENAS.
+/// Address space in bytes of an arena of the C library's allocator, which creates up to eight arenas per processor.
+/// They may take at most one part in `ARENAS` of the process's address space.
 const ARENA: u64 = 64 << 20;
 const ARENAS: u64 = 8;
-/// Time for the main thread to end the process before a thread without memory does.
+/// Time that a thread without memory gives the main thread to end the process.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 static RESERVE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
@@ -30,11 +30,12 @@ thread_local! {
     static IS_MAIN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator. When memory is out, the run is told to stop and continues with the reserve; once that is
-/// used too, the process ends with a message. Null is returned only where [`memory::may_fail`].
+/// The system's allocator with a reserve. When memory is exhausted, the stop flag is set and the run continues with the
+/// reserve. If the reserve is exhausted too, the process ends with a message. Returns null only if
+/// [`memory::may_fail`].
 pub struct Allocator;
 
-// SAFETY: every call goes to the system's allocator, once more after memory was out.
+// SAFETY: every call goes to the system's allocator, once more after memory was exhausted.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -47,7 +48,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as the caller promises; where it returns null the old memory is unchanged.
+        // SAFETY: as the caller promises; if it returns null, the old memory is unchanged.
         or_missing(size, || unsafe { System.realloc(place, layout, size) })
     }
 
@@ -63,7 +64,7 @@ fn or_missing(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
     if found.is_null() { missing(bytes, &ask) } else { found }
 }
 
-/// Nothing in here may allocate, wait for a lock or unwind.
+/// Handles a failed allocation. Nothing in here may allocate, wait for a lock or unwind.
 #[cold]
 fn missing(bytes: usize, ask: &dyn Fn() -> *mut u8) -> *mut u8 {
     if memory::may_fail() {
@@ -103,7 +104,7 @@ fn say(text: &[u8]) {
     drop(std::io::stderr().write_all(text));
 }
 
-/// Prepares the process; to be called once, by the main thread, before any other thread starts.
+/// Prepares the process. The main thread calls it once, before any other thread starts.
 pub fn prepare() {
     IS_MAIN.set(true);
     // SAFETY: the layout has a size.
@@ -120,8 +121,8 @@ pub fn prepare() {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn set_up_allocator() {
-    // small pieces that are freed join their neighbours at once, on the thread that frees them: those of a million
-    // lists kept another one a tenth of a second in its next large allocation
+    // without this setting, freed small blocks are merged with their neighbours only at a later large allocation, by
+    // whichever thread makes it: the blocks of a million lists delayed another thread by a tenth of a second
     // SAFETY: a setting of the allocator.
     let _ = unsafe { libc::mallopt(libc::M_MXFAST, 0) };
     if let Some((limit, _)) = memory::address_space() {
@@ -131,7 +132,7 @@ fn set_up_allocator() {
     }
 }
 
-/// The flag to set where memory is out.
+/// Sets the stop flag that is raised when memory is exhausted.
 pub fn stops(stop: &Stop) {
     let _ = STOP.set(stop.clone());
 }

@@ -11,7 +11,7 @@ pub const SEARCH: &str = "Search";
 pub const BOUNDS: &str = "Bounds";
 pub const OUTPUT: &str = "Output";
 
-/// What exit codes mean, below the list of commands.
+/// The meanings of exit codes, shown below the list of commands.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done; solve: a solution was found
@@ -21,7 +21,7 @@ Exit codes:
   1  anything else; check: a certificate is refused
   130  stopped by Ctrl-C (SIGINT), whatever was found; SIGTERM leaves the codes above";
 
-/// Two calls of a command, each after what it is for.
+/// Two example calls of a command, each preceded by its purpose.
 pub type Examples = [(&'static str, &'static str); 2];
 
 pub const FANGS: Examples = [
@@ -141,7 +141,7 @@ pub const MAN: Examples = [
     ("Pages of all commands", "fangs man --folder ~/.local/share/man/man1"),
 ];
 
-/// The formats of networks.
+/// Returns the list of network formats for the help.
 pub fn formats() -> String {
     let line = |info: &fangs_formats::FormatInfo| {
         format!("  {:<8}{}{}", info.name, info.about, if info.is_written() { ", also written" } else { "" })
@@ -149,18 +149,18 @@ pub fn formats() -> String {
     format!("Formats:\n{}", FORMATS.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Examples as help shows them.
+/// Returns examples in the form that help shows.
 pub fn examples(examples: &Examples) -> String {
     let [(first_why, first), (second_why, second)] = examples;
     format!("Examples:\n  {first_why}:\n    {first}\n  {second_why}:\n    {second}")
 }
 
-/// Examples for a kind of network: with its defaults, and with every parameter.
+/// Returns examples for a kind of network: one with its defaults, and one with every parameter.
 pub fn of_network(kind: &Kind) -> String {
     of_kind(kind, "wcsp", "search", "solve - --format wcsp")
 }
 
-/// The same for a kind of interactive diagram.
+/// Returns examples for a kind of interactive diagram: one with its defaults, and one with every parameter.
 pub fn of_diagram(kind: &Kind<String>) -> String {
     of_kind(kind, "idid", "solver", "decide - --format idid")
 }
@@ -206,7 +206,8 @@ pub const MODES: &Words = &[
     ("agents", "One agent after the other, each timed"),
 ];
 
-/// Old names of drivers, the driver that runs, and why. They are hidden, and end with the next version.
+/// Former names of drivers, the driver that runs instead, and the warning. They are hidden and will be removed in the
+/// next version.
 pub const OLD_DRIVERS: &[(&str, &str, &str)] = &[
     ("deep", "long-anneal", "it is called long-anneal now"),
     ("islands", "lns", "it is called lns now"),
@@ -215,7 +216,7 @@ pub const OLD_DRIVERS: &[(&str, &str, &str)] = &[
     ("construct", "portfolio", "it is gone, as it found nothing that others missed: the portfolio runs"),
 ];
 
-/// A name for clap, with its meaning.
+/// Returns a name and its meaning for clap.
 pub fn possible_value(name: &'static str, words: &Words) -> PossibleValue {
     let about = words.iter().find(|(known, _)| *known == name).map(|(_, about)| *about);
     about.into_iter().fold(PossibleValue::new(name), PossibleValue::help)

@@ -2,7 +2,7 @@ use super::super::Flags;
 use clap::{Arg, Command, CommandFactory};
 use std::collections::BTreeMap;
 
-/// Options a command may have under one heading.
+/// Number of options that a command may have without headings.
 const MANY: usize = 6;
 
 /// Visits every command that help shows, with its path.
@@ -19,13 +19,13 @@ fn every(look: &mut dyn FnMut(&str, &Command)) {
     walk(&program, "fangs", look);
 }
 
-/// The options and arguments of a command that help shows, without `--help` and `--version`.
+/// Returns the options and arguments of a command that help shows, without `--help` and `--version`.
 fn own(command: &Command) -> impl Iterator<Item = &Arg> {
     let common = |arg: &Arg| matches!(arg.get_id().as_str(), "help" | "version");
     command.get_arguments().filter(move |arg| !arg.is_hide_set() && !common(arg))
 }
 
-/// Whether a line of help is a call, and not what the format `fangs` is.
+/// Returns whether a line of help is an example call; the description of the format `fangs` is none.
 fn is_call(line: &str) -> bool {
     line.strip_prefix("fangs ").is_some_and(|rest| !rest.starts_with(' '))
 }
@@ -59,7 +59,7 @@ fn every_option_says_what_it_is() {
             }
             let says_default = !arg.get_default_values().is_empty() || help.contains("[default: ");
             let takes_one = arg.get_num_args().is_some_and(|range| range.takes_values());
-            // what is written only where a file is named has no default
+            // an output that is written only if a file is named has no default
             let writes = ["Write ", "Draw "].iter().any(|verb| help.starts_with(verb));
             let told = says_default || writes || arg.is_required_set() || arg.is_positional();
             assert!(!takes_one || told, "{path} {name} does not say its default: {help:?}");
@@ -78,7 +78,7 @@ fn every_option_says_what_it_is() {
     });
 }
 
-/// Words of a line as a shell would split it, as far as examples go.
+/// Splits a line into words as a shell would, as far as the examples need it.
 fn words(call: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (place, part) in call.split('\'').enumerate() {

@@ -1,4 +1,4 @@
-//! `fangs heuristics`.
+//! `fangs heuristics`: lists, checks, compares and creates heuristics.
 
 use super::chosen::{Chosen, is_cuda, parse};
 use super::output;
@@ -26,7 +26,7 @@ enum HeuristicsCommand {
     /// Compare heuristics on a network by repeated runs
     #[command(after_help = help::examples(&help::TRY))]
     Try(TryFlags),
-    /// Create the files of a new heuristic, with a body that works
+    /// Create the files of a new heuristic, with a working body
     #[command(after_help = help::examples(&help::NEW))]
     New(NewFlags),
 }
@@ -35,12 +35,12 @@ enum HeuristicsCommand {
 struct NewFlags {
     /// Name of the heuristic, such as my-own: lower-case letters, digits and hyphens
     name: String,
-    /// Folder that has the sources of Fangs
+    /// Folder with the sources of Fangs
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 }
 
-/// Lists the heuristics, describes one, compares some or writes a new one.
+/// Lists the heuristics, describes or checks one, compares some or creates a new one.
 pub fn run(flags: HeuristicsFlags, started: Instant) -> Result<Exit, Error> {
     match (flags.command, flags.name.as_deref()) {
         (Some(HeuristicsCommand::Try(flags)), _) => return try_heuristics::run(flags, started),

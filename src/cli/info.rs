@@ -1,4 +1,4 @@
-//! `fangs info`.
+//! `fangs info`: describes a network.
 
 use super::input::{Input, InputFlags};
 use super::worker::{self, Session};
@@ -29,10 +29,10 @@ use std::time::Instant;
 pub struct InfoFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// Largest number of variables in a mini-bucket [default: as many as memory allows, step by step]
+    /// Largest number z of variables in a mini-bucket, the i-bound plus 1 [default: grows while memory suffices]
     #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::BOUNDS)]
     z: Option<u32>,
-    /// Leave out the exact reductions, but for variables that no function reads
+    /// Skip the exact reductions, except that variables in no function are removed
     #[arg(long, help_heading = help::BOUNDS)]
     no_reduce: bool,
     /// Memory that tables may take, such as 512M or 4G [default: half of free memory]
@@ -43,7 +43,7 @@ pub struct InfoFlags {
     json: bool,
 }
 
-/// A checked call.
+/// A checked call of `fangs info`.
 pub struct Config {
     input: Input,
     z: Option<u32>,
@@ -68,7 +68,7 @@ impl TryFrom<InfoFlags> for Config {
     }
 }
 
-/// Describes a network.
+/// Describes a network, its reductions and the size of its elimination.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     worker::command(started, None, move |session| describe(&config, started, session))
 }
@@ -88,7 +88,7 @@ fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit
     reducer.merge_ties(stop);
     let problem = Arc::new(reducer.fitting_problem(stop)?);
     let (infeasible, reduction) = (reducer.infeasible(), reducer.report());
-    // it takes as much memory as the problem
+    // freed early, because it takes as much memory as the problem
     drop(reducer);
     let core_density = density(&problem, stop)?;
     let own_density = match reduces {
@@ -100,7 +100,7 @@ fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit
         .par_iter()
         .map(|&(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), stop)));
     let orders: Vec<(Method, Order)> = orders.collect();
-    // an order that a signal has cut short is none
+    // an order that a signal has cut short is incomplete
     stop.check()?;
     activity.step("planning");
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
@@ -137,7 +137,8 @@ fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// The bucket tree of the sums over all assignments. The file is read again, for its own numbers.
+/// Returns the bucket tree of sums over all assignments, for a file of potentials. Reads the file again for its exact
+/// numbers.
 fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
     let input = &config.input;
     if !matches!(input.format(), Format::Uai | Format::Lg | Format::Bif) || input.path().is_none() {
@@ -151,7 +152,8 @@ fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
     Ok(Some(Prepared::new(&potentials, &evidence, &Options::default(), stop)?.tree()))
 }
 
-/// What elimination along `order` takes at growing z, as long as it fits into the memory.
+/// Returns the sizes of elimination along `order` at growing z, the number of variables of a mini-bucket, as long as
+/// the tables fit into the memory.
 fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimination> {
     let plan = |z| Plan::new(problem, order, &Limits::new(config.memory).with(|limits| limits.z = z));
     if let Some(z) = config.z {
@@ -166,7 +168,7 @@ fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimin
         }
         lines.push(line);
     }
-    // slices may make an order exact, but none of so many entries
+    // slices may make elimination exact, but not if the number of entries is infinite
     let largest = largest.filter(|_| order.joint_entries.is_infinite()).unwrap_or_else(|| {
         let slices = Slices { bytes: config.memory, devices: 0 };
         let limits = Limits::new(config.memory).with(|limits| limits.slices = Some(slices));
@@ -187,7 +189,7 @@ struct Description {
     #[serde(skip)]
     objective: &'static str,
     precision_slack: f64,
-    /// Variables that the evidence fixes; null where none is named.
+    /// Number of variables that the evidence fixes; null if no evidence is named.
     observed: Option<usize>,
     domains: Domains,
     density: f64,
@@ -195,18 +197,18 @@ struct Description {
     core_domains: Domains,
     core_density: f64,
     infeasible: bool,
-    /// Vast, and left as it is.
+    /// Whether the network is so large that the reductions are skipped.
     #[serde(skip)]
     stays: bool,
     reduction: Reduction,
     search: Footprint,
     orders: Vec<OrderLine>,
-    /// Of files with agents.
+    /// Sizes of pseudo-trees, for files with agents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pseudo_trees: Vec<TreeLine>,
     memory: u64,
     eliminations: Vec<Elimination>,
-    /// The bucket tree of `fangs marginals`; of files of potentials.
+    /// The bucket tree of `fangs marginals`; null unless the file has potentials.
     marginals: Option<Tree>,
     load_s: f64,
     time_s: f64,
@@ -240,7 +242,7 @@ impl fmt::Display for Domains {
 struct OrderLine {
     order: &'static str,
     induced_width: u32,
-    /// Null where counting was given up.
+    /// Number of joint entries; null if it is too large to be counted.
     joint_entries: Option<f64>,
     largest_table: Option<f64>,
 }
@@ -272,7 +274,7 @@ struct Elimination {
     largest_table: u64,
     table_bytes: u64,
     peak_bytes: u64,
-    /// More than one where some variables have each of their values in turn; sizes of tables are those of one.
+    /// Number of slices, each with fixed values of some variables; the sizes of tables are those of one slice.
     slices: u64,
 }
 

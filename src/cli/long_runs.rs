@@ -1,4 +1,4 @@
-//! Options of runs that are long: when they end, what they leave on the way, how they go on.
+//! Options of long runs: stop rules, checkpoints, exchange, and files written on the way.
 
 use super::help;
 use super::input::Input;
@@ -21,41 +21,42 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How long widths may take that the page shows.
+/// Time limit on the computation of the widths that the page shows.
 const WIDTHS: Duration = Duration::from_secs(10);
-/// Widths of the network and of what the reductions leave.
+/// Induced widths of the network and of the reduced problem, each `None` if it took too long.
 pub type Widths = Arc<OnceLock<[Option<u32>; 2]>>;
 
 #[derive(Args, Debug)]
 pub struct LongRunFlags {
     /// Stop by a rule, may be repeated: "stall 30s", diminishing, "gap 5%", "target COST" [default: none]
     ///
-    /// The first that holds ends the run.
+    /// The first rule that holds ends the run.
     ///
-    /// stall: no better solution for so long. diminishing: the second half of the time since the first solution brought
-    /// at most a thousandth of all improvement, so that as much time again is expected to bring no more; not before 20
-    /// seconds. gap and target are those of --gap and --target.
+    /// stall: no better solution for this time. diminishing: the second half of the time since the first solution
+    /// brought at most a thousandth of all improvement, so that as much time again is expected to bring no more; not
+    /// before 20 seconds. gap and target work like --gap and --target.
     #[arg(long, value_name = "RULE", value_parser = values::stopping, help_heading = help::BUDGET)]
     stop: Vec<Stopping>,
-    /// Write every better solution to a file of its own in this folder, and a list with time, cost, bound and source
+    /// Write every better solution to a separate file in this folder, and a list with time, cost, bound and source
     #[arg(long, value_name = "DIR", help_heading = help::OUTPUT)]
     solutions_dir: Option<PathBuf>,
-    /// Write what is known to a file on the way and at the end, for --resume
+    /// Write the incumbent, the bound and the elite pool to a file regularly and at the end, for --resume
     #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     checkpoint: Option<PathBuf>,
     /// Time between two checkpoints
     #[arg(long, value_name = "DUR", default_value = "60s", value_parser = values::duration, requires = "checkpoint",
         help_heading = help::OUTPUT)]
     checkpoint_every: Duration,
-    /// Go on from a checkpoint, on any device and any number of threads [default: none]
+    /// Resume from a checkpoint, on any device and any number of threads [default: none]
     ///
-    /// Times go on from there; an existing --csv is continued. --time counts from the start of this process.
+    /// Times continue from the checkpoint, and so does an existing --csv. --time counts from the start of this process.
     #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     resume: Option<PathBuf>,
     /// Share solutions and bounds with other processes through a folder [default: none]
     ///
-    /// Each process has one file there and reads those of the others, on this machine or on others; none waits, and any
-    /// may end or begin at any time. Solutions of others are evaluated again, bounds are believed for the same network.
+    /// Each process writes one file there and reads those of the others, on this machine or on others. No process
+    /// waits, and any may end or begin at any time. Solutions of others are evaluated again; their bounds are trusted
+    /// if the network is the same.
     #[arg(long, value_name = "DIR", conflicts_with = "rounds", help_heading = help::SEARCH)]
     exchange: Option<PathBuf>,
     /// Write a page about the run, one file of HTML for any browser, replaced every two seconds
@@ -64,7 +65,7 @@ pub struct LongRunFlags {
 }
 
 impl LongRunFlags {
-    /// Adds the rules to the options, and what the page wants.
+    /// Adds the stop rules and the needs of the page to the options.
     pub fn rules(&self, options: &mut Options) -> Result<(), Error> {
         options.facts = self.report.is_some();
         for rule in &self.stop {
@@ -83,32 +84,32 @@ impl LongRunFlags {
         Ok(())
     }
 
-    /// The files that are read and written.
+    /// Adds the files that are read and written.
     pub fn files(&self, files: Files) -> Result<Files, Error> {
         let list = self.solutions_dir.as_ref().map(|folder| folder.join(LIST));
         let files = files.writes("--solutions-dir", list.as_deref())?;
         let files = files.writes("--report", self.report.as_deref())?;
         let files = files.writes("--checkpoint", self.checkpoint.as_deref())?;
-        // the file that a run goes on from may be the one that it leaves
+        // a run may resume from the file to which it writes its checkpoints
         let identity = |path: &Option<PathBuf>| path.as_deref().and_then(Identity::of);
         let other = self.resume.as_deref().filter(|_| identity(&self.resume) != identity(&self.checkpoint));
         files.reads("--resume", other)
     }
 
-    /// Those of a process that leaves nothing of its own.
+    /// Returns the options of a rank that writes no files: only the stop rules and `--resume` remain.
     pub fn without_files(self) -> LongRunFlags {
         let LongRunFlags { stop, checkpoint_every, resume, .. } = self;
         let (solutions_dir, checkpoint, exchange, report) = (None, None, None, None);
         LongRunFlags { stop, solutions_dir, checkpoint, checkpoint_every, resume, exchange, report }
     }
 
-    /// The option that a graph without `--colors` does not have.
+    /// Returns the name of a given option that a graph without `--colors` does not support.
     pub fn needs_colors(&self) -> Option<&'static str> {
         let named = [("--checkpoint", &self.checkpoint), ("--resume", &self.resume), ("--exchange", &self.exchange)];
         named.iter().find(|(_, path)| path.is_some()).map(|(name, _)| *name)
     }
 
-    /// Reads the checkpoint to go on from, and prepares those to be written.
+    /// Reads the checkpoint to resume from, and prepares the files and exchanges of the run.
     pub fn keepers(&self, ranks: &Ranks, stop: &Stop) -> Result<Keepers, Error> {
         let mut keepers = Keepers::default();
         self.resume.iter().try_for_each(|path| keepers.resume(path, stop))?;
@@ -119,7 +120,7 @@ impl LongRunFlags {
         Ok(keepers)
     }
 
-    /// The page of the run, and where it looks for widths.
+    /// Returns the page of the run, if one is wanted, and the cell from which the page reads widths.
     pub fn page(&self, input: &Input, options: &Options) -> Result<(Option<RunPage>, Widths), Error> {
         let widths = Widths::default();
         let Some(path) = &self.report else { return Ok((None, widths)) };
@@ -144,7 +145,7 @@ impl LongRunFlags {
         Ok((Some(output::as_usage(RunPage::new(path, settings))?), widths))
     }
 
-    /// Computes the widths that a page shows beside the run.
+    /// Computes the induced widths that the page shows, on a separate thread.
     pub fn widths(&self, network: &Network, widths: &Widths) {
         if self.report.is_none() {
             return;
@@ -160,21 +161,21 @@ impl LongRunFlags {
             let order = Order::greedy(&reducer.problem(&stop).ok()?, Method::MinFill, 1, &stop);
             (!stop.is_set()).then_some(order.width)
         };
-        // without a thread the page does not have them
+        // if the thread cannot start, the page shows no widths
         let measure = move || {
             let _ = widths.set([width(false), width(true)]);
         };
         drop(threads::start("widths", measure));
     }
 
-    /// The folder of all better solutions.
+    /// Returns the folder for all better solutions, if one is wanted.
     pub fn solutions_folder(&self) -> Result<Option<SolutionsFolder>, Error> {
         let folder = self.solutions_dir.as_deref();
         folder.map(|folder| output::as_usage(SolutionsFolder::new(folder, self.resume.is_some()))).transpose()
     }
 }
 
-/// The command of this process as a shell reads it.
+/// Returns the command line of this process, quoted for a shell.
 fn command() -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=+./:,@%".contains(letter);
     let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {

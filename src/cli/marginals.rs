@@ -27,14 +27,14 @@ use std::f64::consts::LN_10;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Cases that are read before the first of them are printed, for each thread.
+/// Cases per thread that are read before the first of them are printed.
 const BATCH: usize = 16;
 /// Time beyond the limit in which a run may finish reading and compute its first bound.
 const READING: Duration = Duration::from_millis(500);
-/// Cases of a batch for a device.
+/// Number of cases in a batch for a device.
 const DEVICE_BATCH: usize = 1 << 12;
 
-/// Computes the sum and the posteriors.
+/// Computes the sum over all assignments and the posteriors.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let clock = Arc::new(Clock::start(started, None, &stop));
@@ -93,20 +93,20 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     ended.map(|exit| exit.written(has_rows || config.csv.is_none()))
 }
 
-/// The bounds so far, shared with the thread at work.
+/// The bounds so far, shared with the thread at work; `None` once the run has ended.
 type Told = Arc<Mutex<Option<Curves>>>;
 
 fn told(curves: &Told) -> MutexGuard<'_, Option<Curves>> {
     curves.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the report was printed, with the exit code that goes with it: by the thread at work, or by the command where
-/// that thread does not end in time. What is printed at the moment is waited for.
+/// The exit code of the printed report, or `None` if none was printed. The thread at work prints it, or the command if
+/// that thread does not end in time. The lock makes others wait for a report that is being printed.
 #[derive(Clone, Default)]
 struct Printed(Arc<Mutex<Option<Exit>>>);
 
 impl Printed {
-    /// Prints a report, unless one was.
+    /// Prints a report unless one was printed already. Returns the exit code of the printed report.
     fn print(&self, report: &Report<'_>, json: bool, exit: Exit) -> Result<Exit, Error> {
         let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(exit) = *printed {
@@ -118,16 +118,16 @@ impl Printed {
     }
 }
 
-/// What is wanted of posteriors.
+/// The posteriors that the user asked for.
 #[derive(Clone, Copy)]
 struct Asked {
-    /// Variables were named.
+    /// Whether variables were named.
     variables: bool,
-    /// Only the sum is wanted.
+    /// Whether only the sum is wanted.
     none: bool,
 }
 
-/// The object before anything is known.
+/// Returns the report before anything is computed.
 fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidence: &'a Evidence) -> Report<'a> {
     Report {
         instance: &potentials.name,
@@ -161,7 +161,7 @@ fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidenc
     }
 }
 
-/// What was read.
+/// The model and the options of a run, after reading.
 struct Work {
     config: Config,
     potentials: Potentials,
@@ -175,7 +175,7 @@ struct Work {
 
 impl Work {
     fn new(config: Config, console: &Console, clock: &Clock, printed: Printed, stop: &Stop) -> Result<Self, Error> {
-        // a device that was named opens while the file is read
+        // a device that the user named opens while the file is read
         let choice = config.device.clone();
         let device = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
         let (potentials, evidence) = config.input.load(console, stop)?;
@@ -198,7 +198,7 @@ impl Work {
     /// Computes a bound before orders and tables, which may take longer than the time limit.
     fn first(&self, curves: &Told, stop: &Stop) -> Result<(), Error> {
         if self.config.time.is_some() && self.config.cases.is_none() {
-            // values of a largest sum come with its lower bound
+            // values of marginal MAP come with its lower bound
             let seek = self.options.seek.filter(|_| self.config.maximize.is_none());
             let options = self.options.clone().with(|options| options.seek = seek);
             let first = first_bound(&self.potentials, &self.evidence, &options, stop)?;
@@ -264,8 +264,8 @@ impl Work {
         Ok(exit)
     }
 
-    /// Gives the work to the device that was asked for; where none was named, to one that works, if the work pays
-    /// or the CPU's memory does not do. It is done so many times.
+    /// Moves the work to the device. If the user named none, takes one that works, if the work pays or if the CPU's
+    /// memory does not suffice. `times` is the number of repetitions of the work.
     fn open(&self, prepared: &mut Prepared, times: f64, stop: &Stop) -> Result<(), Error> {
         let tree = prepared.tree();
         let (entries, needed) = (tree.clique_entries as f64 * times, tree.bytes > self.config.memory);
@@ -273,8 +273,8 @@ impl Work {
         Ok(())
     }
 
-    /// The values of some variables for which the sum over the others is largest; bounds while time remains, where the
-    /// tables do not fit.
+    /// Computes marginal MAP: the values of some variables for which the sum over the others is largest. If the tables
+    /// do not fit and there is a time limit, computes bounds until it is over.
     fn maximize(&self, variables: &[u32], curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
         self.config.activity.step("maximizing");
         let prepared = PreparedMap::new(&self.potentials, &self.evidence, variables, &self.options, stop)?;
@@ -319,7 +319,7 @@ impl Work {
         self.printed.print(&report, self.config.json, exit)
     }
 
-    /// The result, where memory takes the tables.
+    /// Returns the result and its exit code; `None` if the tables exceed the memory.
     fn heard(&self, found: Result<Marginals, Error>) -> Result<(Option<Marginals>, Exit), Error> {
         let told = |found: &Marginals| {
             if let Some(trouble) = &found.trouble {
@@ -364,7 +364,7 @@ impl Work {
         report
     }
 
-    /// All cases along one order, some at a time.
+    /// Solves all cases along one elimination order, a batch at a time.
     fn cases(&self, mut cases: Cases, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
         self.config.activity.step("cases");
         let mut whole = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
@@ -404,7 +404,7 @@ impl Work {
                 let (found, exit) = self.heard(prepared.run(stop))?;
                 Ok::<_, Error>(Some((prepared, found, exit)))
             };
-            // what takes more than a thread's share of memory waits and runs alone
+            // a case that exceeds a thread's share of the memory waits and runs alone
             let solved: Vec<_> = left.par_iter().map(|case| solve(case, false)).collect::<Result<_, _>>()?;
             for (case, solved) in left.iter().zip(solved) {
                 let solved = if solved.is_none() { solve(case, true)? } else { solved };
@@ -418,7 +418,7 @@ impl Work {
         }
     }
 
-    /// What a case observes, and what all do.
+    /// Adds the evidence of all cases to that of one.
     fn with_common(&self, mut case: Evidence) -> Evidence {
         case.values.extend_from_slice(&self.evidence.values);
         case.weights.extend_from_slice(&self.evidence.weights);
@@ -426,10 +426,10 @@ impl Work {
     }
 }
 
-/// The line of a case.
+/// The JSON line of a case.
 #[derive(Serialize)]
 struct Case<'a> {
-    /// The line of the file, from 1.
+    /// Line number in the file, from 1.
     case: u64,
     #[serde(flatten)]
     report: Report<'a>,

@@ -1,4 +1,4 @@
-//! The command line: one file a command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
+//! The command line: one file per command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
 mod bench_fang;
@@ -48,7 +48,7 @@ use fangs_search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
 
 use leave::leave;
 
-/// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
+/// Optimize weighted constraint networks: find good solutions, prove bounds, stop when they meet
 ///
 /// Reads cost function networks, Markov and Bayesian networks, graphs to color and to cut, clauses, quadratic sums,
 /// distributed problems and more.
@@ -66,35 +66,36 @@ pub enum Command {
     /// Search for solutions and bounds until optimal or out of time
     ///
     /// Local search brings better and better solutions, inference brings better and better bounds on what any solution
-    /// can reach. Where they meet, the solution is proved optimal. Ctrl-C ends a run early with all its results
-    /// and exit code 130.
+    /// can reach. When they meet, the solution is proved optimal. Ctrl-C ends a run early with all its results and exit
+    /// code 130.
     #[command(after_help = help::examples(&help::SOLVE))]
     Solve(Box<solve::SolveFlags>),
     /// Prove a bound on the optimum by inference alone, without local search
     ///
     /// Bucket and mini-bucket elimination, cost shifting and branch and bound, in growing steps. The values that
-    /// elimination assigns are a solution too, where they are feasible.
+    /// elimination assigns are a solution too, if they are feasible.
     #[command(after_help = help::examples(&help::BOUND))]
     Bound(Box<bound::BoundFlags>),
-    /// Describe a network: its size, its reductions, and what elimination would take
+    /// Describe a network: its size, its reductions, and the cost of its elimination
     #[command(after_help = help::examples(&help::INFO))]
     Info(info::InfoFlags),
-    /// Check a solution or a certificate by code that the search does not use
+    /// Check a solution or a certificate with code that the search does not use
     ///
-    /// Recomputes the cost of a solution and lists the functions that it violates; follows the certificate of a bound
+    /// Recomputes the cost of a solution and lists the functions that it violates; verifies the certificate of a bound
     /// step by step.
     #[command(after_help = help::examples(&help::CHECK))]
     Check(check::CheckFlags),
     /// Write a network in another format
     ///
-    /// The written text is read again and compared with the network before the file is there: entry by entry, or at up
-    /// to 1000 assignments where the format has other functions. What the format cannot hold is an error that says why.
+    /// Before the file is replaced, the written text is read again and compared with the network: entry by entry, or at
+    /// up to 1000 assignments if the format has other functions. If the format cannot express the network, an error
+    /// says why.
     #[command(after_help = help::examples(&help::CONVERT))]
     Convert(convert::ConvertFlags),
-    /// Say which functions cost what, or which cannot hold together
+    /// List the functions by their costs, or find functions that have no common solution
     ///
-    /// With a solution: the functions by their costs, the violated ones first. Without one, of a network without
-    /// solutions: a small set of functions that have none together.
+    /// With a solution: the functions by their costs, the violated ones first. Without one, for an infeasible network:
+    /// a small set of functions that have no common solution.
     #[command(after_help = help::examples(&help::EXPLAIN))]
     Explain(explain::ExplainFlags),
     /// Compare two solutions: the variables and the costs that differ
@@ -102,20 +103,21 @@ pub enum Command {
     Diff(diff::DiffFlags),
     /// Sum over all assignments: the partition function, posteriors
     ///
-    /// The logarithm of the partition function of a Markov network, or of the probability of the evidence of a Bayesian
-    /// network, and the posterior of each variable; exact up to the rounding of doubles, which is stated.
+    /// Computes the logarithm of the partition function of a Markov network, or of the probability of the evidence of a
+    /// Bayesian network, and the posterior of each variable. Results are exact up to the rounding of doubles, which is
+    /// stated.
     #[command(after_help = help::examples(&help::MARGINALS))]
     Marginals(Box<marginals::MarginalsFlags>),
     /// Find the policy of the largest expected utility: influence diagrams, POMDPs, two agents
     ///
-    /// Influence diagrams and LIMIDs are eliminated on probabilities and utilities, processes solved along the beliefs
-    /// that can be reached. In an interactive diagram (.idid) one agent models what another one does.
+    /// Influence diagrams and LIMIDs are eliminated on probabilities and utilities; processes are solved along their
+    /// reachable beliefs. In an interactive diagram (.idid) one agent models what another one does.
     #[command(after_help = help::examples(&help::DECIDE))]
     Decide(Box<decide::DecideFlags>),
     /// Generate a random network of a kind, such as a grid or a graph to color
     #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),
-    /// Plot how solutions and bounds of one or several runs converged
+    /// Plot the convergence of solutions and bounds of one or several runs
     #[command(after_help = help::examples(&help::PLOT))]
     Plot(plot::PlotFlags),
     /// List the local heuristics, describe or check one, compare some, or create a new one
@@ -130,7 +132,7 @@ pub enum Command {
     /// Run agents for `fangs dcop --agents-over tcp`, which starts it
     #[command(hide = true)]
     DcopAgent,
-    /// List the CPU threads and CUDA devices to compute with
+    /// List the CPU threads and CUDA devices of this machine
     #[command(after_help = help::examples(&help::DEVICES))]
     Devices(devices::DevicesFlags),
     /// Measure how fast the inner loops run on this machine
@@ -144,21 +146,21 @@ pub enum Command {
     Man(manual::ManFlags),
 }
 
-/// How a command ends when nothing failed.
+/// The outcome of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It did its work.
+    /// The command did its work.
     Done,
-    /// No solution within the budget.
+    /// There is no solution within the budget.
     NoSolution,
-    /// There is no solution, or the one checked is infeasible.
+    /// The network is infeasible, or the checked solution is.
     Infeasible,
-    /// It did its work, but a file that was asked for could not be written.
+    /// The command did its work, but a requested file could not be written.
     Incomplete,
 }
 
 impl Exit {
-    /// The exit code.
+    /// Returns the exit code of the process.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -168,7 +170,8 @@ impl Exit {
         }
     }
 
-    /// The same where all files were written: results about the network matter more than trouble with files.
+    /// Returns `Incomplete` in place of `Done` if not all files were written: an outcome about the network has
+    /// priority.
     pub fn written(self, all: bool) -> Exit {
         if self == Exit::Done && !all { Exit::Incomplete } else { self }
     }
@@ -181,7 +184,7 @@ pub fn end(code: u8) -> ! {
     signals::end(code)
 }
 
-/// Reports an error; input and usage have exit code 2.
+/// Prints an error and returns its exit code: 2 for input and usage, 3 if stopped, otherwise 1.
 pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
     end_progress();
@@ -194,18 +197,18 @@ pub fn fail(error: &Error) -> u8 {
     }
 }
 
-/// The reason why a stop flag ended a run.
+/// Returns the reason why a stop flag ended a run.
 fn stopped_by(stop: &Stop) -> StoppedBy {
     stop.cause().map_or(StoppedBy::Time, StoppedBy::from)
 }
 
-/// Reads the flags.
+/// Parses the command line; ends the process on errors and after help.
 pub fn flags() -> Flags {
     let arguments = usage::joined(std::env::args_os().collect());
     Flags::try_parse_from(&arguments).unwrap_or_else(|error| usage::refuse(&error, &arguments))
 }
 
-/// The start and the end of a run that was stopped by `cause` while it was loading.
+/// Records the start and the end of a run that stopped while it was loading, with the error `cause`.
 fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, known: &Known) -> Ended {
     if let Error::Waiting(_) = cause {
         recorder.warn(&cause.to_string());
@@ -219,7 +222,7 @@ fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f
     recorder.finish(stop)
 }
 
-/// Sends a tick for every second of loading.
+/// Returns a function that records a tick for every second of loading.
 fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, known: &'r Known) -> impl FnMut() + 'r {
     let mut next = clock.seconds().floor() + 1.0;
     move || {
@@ -231,16 +234,16 @@ fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, known: &'r Known) -> 
     }
 }
 
-/// What is known of a run before its network is.
+/// Properties of a run that are known before its network is read.
 #[derive(Debug, Default)]
 struct Known {
-    /// Whether larger is better.
+    /// Whether the network is maximised; `None` if unknown.
     maximise: Option<bool>,
-    /// What it goes on from.
+    /// The checkpoint that the run resumes from.
     resumed: Option<Checkpoint>,
 }
 
-/// An event without any result of this process.
+/// Records an event without any result of this process.
 fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, known: &Known) {
     let resumed = known.resumed.as_ref();
     let event = Event {

@@ -1,24 +1,24 @@
-//! Edges of a coloring whose ends have one color.
+//! Edges of a coloring whose ends have the same color.
 
 use serde::Serialize;
 use std::fmt;
 
-/// An edge whose ends have one color.
+/// An edge whose ends have the same color.
 #[derive(Serialize)]
 pub struct Monochromatic {
-    /// Vertices as the file counts them, from 1.
+    /// Vertices of the edge, counted from 1 as in the file.
     edge: [u32; 2],
-    /// As solutions have it, from 0.
+    /// Color of both ends, counted from 0 as in solutions.
     color: u32,
 }
 
 impl Monochromatic {
-    /// Of vertices counted from 0.
+    /// Creates an entry for an edge whose vertices are counted from 0.
     pub fn new([u, v]: [u32; 2], colors: &[u32]) -> Self {
         Monochromatic { edge: [u + 1, v + 1], color: colors[u as usize] }
     }
 
-    /// Lists them in the text form.
+    /// Writes the edges in text form.
     pub fn list(edges: &[Self], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match edges.len() {
             0 => writeln!(f, "no edge is monochromatic: a proper coloring")?,

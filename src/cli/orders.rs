@@ -8,19 +8,19 @@ use fangs_base::terminal::{self, among};
 use fangs_elimination::order::{Method, Order, Ordering};
 use std::path::{Path, PathBuf};
 
-/// Where the elimination order comes from.
+/// The source of the elimination order.
 #[derive(Clone, Debug)]
 pub enum OrderChoice {
-    /// The best of some runs of all rules where elimination may be exact, else of min-fill.
+    /// The best of some runs of all rules if elimination may be exact, otherwise of min-fill.
     Best,
     /// The best of some runs of one rule.
     Rule(Method),
-    /// A file with all variables of the network.
+    /// A file that lists all variables of the network.
     File(PathBuf),
 }
 
 impl OrderChoice {
-    /// Reads an option's text.
+    /// Parses the argument of `--order`.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix("file:") {
             Some(path) => Ok(OrderChoice::File(path.into())),
@@ -31,7 +31,7 @@ impl OrderChoice {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the rule, or `file:` and the path.
     pub fn name(&self) -> String {
         match self {
             OrderChoice::Best => "best".into(),
@@ -40,12 +40,12 @@ impl OrderChoice {
         }
     }
 
-    /// The file, if there is one.
+    /// Returns the path of the file, if the order comes from one.
     pub fn path(&self) -> Option<&Path> {
         if let OrderChoice::File(path) = self { Some(path) } else { None }
     }
 
-    /// Reads the file, if there is one, which names so many variables.
+    /// Returns the ordering of a network with this number of variables; reads the file if the order comes from one.
     pub fn resolve(&self, variables: usize, stop: &Stop) -> Result<Ordering, Error> {
         let path = match self {
             OrderChoice::Best => return Ok(Ordering::Promising),
@@ -59,7 +59,7 @@ impl OrderChoice {
     }
 }
 
-/// The place of each variable in a sequence that must name each of `n` once.
+/// Returns the position of each variable in a sequence that must name each of `n` variables once.
 fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
     let mut places = vec![usize::MAX; n];
     for (place, &variable) in sequence.iter().enumerate() {

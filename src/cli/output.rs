@@ -20,13 +20,13 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-// no doc comment: clap would show it in place of the command's description
+// no doc comment, because clap would show it in place of the command's description
 #[derive(Args, Debug)]
 pub struct OutputFlags {
     /// Write the best solution to a file, replaced as a whole at each improvement
     #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     pub solution: Option<PathBuf>,
-    /// How the solution is written
+    /// Form in which the solution is written
     #[arg(long, value_name = "HOW", default_value = "native", help_heading = help::OUTPUT,
         value_parser = values::named(SolutionFormat::ALL, help::SOLUTION_FORMATS))]
     pub solution_format: SolutionFormat,
@@ -60,10 +60,10 @@ pub fn print_raw(text: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Writes one JSON object on a line of its own.
+/// Writes one JSON object on a separate line.
 pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
     let mut text = serde_json::to_string(object).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
-    // JSON may contain upper control characters, a terminal should not get them
+    // JSON may contain C1 control characters, which a terminal should not get
     for c in '\u{7f}'..='\u{9f}' {
         if text.contains(c) {
             text = text.replace(c, &format!("\\u{:04x}", u32::from(c)));
@@ -73,17 +73,17 @@ pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
     print_raw(text.as_bytes())
 }
 
-/// Writes the object, with which a command ends, as JSON or as text.
+/// Writes the final object of a command as JSON or as text.
 pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(), Error> {
     end_progress();
     if json { print_json(object) } else { print(object) }
 }
 
-/// Rows of a measurement in a CSV file, on disk as they come; nothing where no file is wanted.
+/// Rows of a measurement in a CSV file, on disk as they come; does nothing if no file is wanted.
 pub struct Rows(Option<RowWriter>);
 
 impl Rows {
-    /// Creates the file.
+    /// Creates the file, if one is wanted.
     pub fn create(path: Option<PathBuf>) -> Result<Rows, Error> {
         path.iter().try_for_each(|path| named("--csv", path))?;
         let writer = path.map(|path| match AppendedFile::create(&path) {
@@ -93,7 +93,7 @@ impl Rows {
         writer.transpose().map(Rows)
     }
 
-    /// Adds a row. What cannot be written waits for the next one.
+    /// Adds a row. If it cannot be written, it is kept for the next attempt.
     pub fn push(&mut self, row: &impl Serialize) -> Result<(), Error> {
         let Some(writer) = &mut self.0 else { return Ok(()) };
         writer.push(row).map_err(|error| Error::Internal(format!("CSV: {error}")))?;
@@ -102,7 +102,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Writes the rows that could not be written before; waits for a pipe's reader until the stop flag is set.
+    /// Writes the remaining rows; waits for a pipe's reader until the stop flag is set.
     pub fn finish(self, stop: &Stop) -> Result<(), Error> {
         let Some(mut writer) = self.0 else { return Ok(()) };
         let result = insist(stop, || writer.flush());
@@ -110,7 +110,7 @@ impl Rows {
     }
 }
 
-/// Refuses `-` as the name of an output: standard output has the result of the command.
+/// Refuses `-` as the name of an output, because the command's result goes to standard output.
 fn named(name: &str, path: &Path) -> Result<(), Error> {
     match path == Path::new("-") {
         true => Err(Error::Usage(format!(
@@ -120,7 +120,7 @@ fn named(name: &str, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// An output that cannot be created is an error of usage, as long as no work has been done.
+/// Turns an error about an output that cannot be created into an error of usage, as long as no work has been done.
 pub fn as_usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     result.map_err(|error| match error {
         Error::Io { .. } => Error::Usage(error.to_string()),
@@ -144,7 +144,7 @@ pub fn certificate(
     Ok(seal)
 }
 
-/// Writes the report of a run and, where its file could not be written, the solution; the JSON object has it anyway.
+/// Writes the report of a run and, if its file could not be written, the solution; the JSON object contains it anyway.
 pub fn print_run(report: &(impl Serialize + Display), json: bool, lost: Option<String>) -> Result<(), Error> {
     if lost.is_some() {
         Console::new(Verbosity::Quiet)
@@ -154,22 +154,22 @@ pub fn print_run(report: &(impl Serialize + Display), json: bool, lost: Option<S
     lost.filter(|_| !json).map_or(Ok(()), |solution| print_raw(solution.as_bytes()))
 }
 
-/// The files of a command, each by the name of its argument: one list, so that none is missed where they are compared.
+/// The files of a command, each with the name of its argument, in one list so that all are compared.
 #[derive(Default)]
 pub struct Files(Vec<(String, Identity, bool)>);
 
 impl Files {
-    /// A file that is read.
+    /// Adds a file that is read. Fails if the command writes it too.
     pub fn reads(self, name: &str, path: Option<&Path>) -> Result<Files, Error> {
         self.with(name, path, false)
     }
 
-    /// A file that is written.
+    /// Adds a file that is written. Fails if the command reads or writes it under another name.
     pub fn writes(self, name: &str, path: Option<&Path>) -> Result<Files, Error> {
         self.with(name, path, true)
     }
 
-    /// Standard input or output, where it is a file.
+    /// Adds standard input or output, if it is a regular file.
     #[cfg(unix)]
     pub fn stream(mut self, name: &str, stream: impl AsFd, written: bool) -> Files {
         let file = stream.as_fd().try_clone_to_owned().ok().map(File::from);

@@ -1,4 +1,4 @@
-//! `fangs plot`.
+//! `fangs plot`: draws runs from their CSV files.
 
 use super::Exit;
 use super::output::{self, Files};
@@ -15,13 +15,13 @@ pub struct PlotFlags {
     /// Convergence rows of runs, as `solve --csv` and `bound --csv` write them
     #[arg(required = true, value_name = "CSV")]
     runs: Vec<PathBuf>,
-    /// Picture to write, .svg, .png or .pdf, or a page, .html: a panel an instance, and medians over the runs of each
+    /// Picture to write, .svg, .png or .pdf, or a page, .html: a panel for each instance, and medians over its runs
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Title of the chart [default: the instance, where the legend does not say it]
+    /// Title of the chart [default: the instance, unless the legend names it]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Draw a logarithmic time axis [default: where most changes come early]
+    /// Draw a logarithmic time axis [default: if most changes come early]
     #[arg(long, conflicts_with = "linear_time")]
     log_time: bool,
     /// Draw a linear time axis
@@ -54,7 +54,7 @@ pub fn run(flags: PlotFlags) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Names of the runs in the legend: those of their files, and where these are equal another difference.
+/// Returns the names of the runs in the legend: those of their files or, if these are equal, another difference.
 fn labels(paths: &[PathBuf], runs: &[Recorded]) -> Vec<String> {
     let name = |place: usize| stem(&paths[place]);
     let instance = |place: usize| instance(&runs[place]).unwrap_or_else(|| name(place));
@@ -68,7 +68,7 @@ fn labels(paths: &[PathBuf], runs: &[Recorded]) -> Vec<String> {
     ways.into_iter().map(all).find(differ).unwrap_or_else(|| all(&path))
 }
 
-/// The instance where all runs are of one, unless each label says it.
+/// Returns the instance if all runs have the same, unless each label contains it.
 fn title(labels: &[String], runs: &[Recorded]) -> String {
     let one = instance(&runs[0]).filter(|first| runs.iter().all(|run| instance(run).as_ref() == Some(first)));
     let told = |instance: &String| labels.len() > 1 && labels.iter().all(|label| label.contains(instance.as_str()));
@@ -78,7 +78,7 @@ fn title(labels: &[String], runs: &[Recorded]) -> String {
     }
 }
 
-/// The name of a run's network, without folder and ending.
+/// Returns the name of a run's network, without folder and extension.
 fn instance(run: &Recorded) -> Option<String> {
     run.instance.as_ref().map(|instance| stem(Path::new(instance)))
 }

@@ -19,7 +19,7 @@ pub struct PotentialsFlags {
     /// Format of the network: bif, uai, LG and others [default: by the file's extension]
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
-    /// Take costs as potentials exp(-cost / T) [default: none, costs are refused]
+    /// Read costs as potentials exp(-cost / T) [default: none, costs are refused]
     #[arg(long, value_name = "T", value_parser = positive, help_heading = help::INPUT)]
     temperature: Option<f64>,
     /// Values of the variables of a .coo without a header: binary (0, 1) or spin (-1, +1) [default: by its header]
@@ -31,24 +31,23 @@ pub struct PotentialsFlags {
 
 #[derive(Args, Debug)]
 pub struct EvidenceFlags {
-    /// Observe the values that this file states [default: none]
+    /// Observe the values that this evidence file states [default: none]
     #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
     evidence: Option<PathBuf>,
     /// Observe values, by names or indices: A=x,B=y; may be repeated [default: none]
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = help::INPUT)]
     observe: Vec<String>,
-    /// Weigh the values of a variable by likelihoods, one for each: A=0.2:0.8; may be repeated
-    /// [default: none]
+    /// Weight the values of a variable by likelihoods, one for each: A=0.2:0.8; may be repeated [default: none]
     #[arg(long, value_name = "NAME=W:W", value_delimiter = ',', help_heading = help::INPUT)]
     soft: Vec<String>,
 }
 
-/// A number above 0.
+/// Parses a number above 0.
 fn positive(text: &str) -> Result<f64, String> {
     values::finite(text).ok().filter(|number| *number > 0.0).ok_or_else(|| "expected a number above 0".into())
 }
 
-/// A product to read, and what is observed.
+/// A product of potentials to read, and its evidence.
 #[derive(Clone, Debug)]
 pub struct PotentialsInput {
     source: Source,
@@ -76,8 +75,8 @@ impl TryFrom<PotentialsFlags> for PotentialsInput {
 }
 
 impl PotentialsInput {
-    /// Reads the network and the evidence; `console` gets warnings. [`Error::Stopped`] or [`Error::Waiting`] once
-    /// `stop` is set.
+    /// Reads the network and the evidence; `console` gets warnings. Returns [`Error::Stopped`] or [`Error::Waiting`]
+    /// once `stop` is set.
     pub fn load(&self, console: &Console, stop: &Stop) -> Result<(Potentials, Evidence), Error> {
         let read = formats::read_potentials(&self.source, self.format, &self.options, self.temperature, stop);
         let potentials = read.map_err(|error| match error {
@@ -102,7 +101,7 @@ impl PotentialsInput {
         Ok((potentials, evidence))
     }
 
-    /// The files read, and standard output.
+    /// Returns the files read and standard output.
     pub fn files(&self) -> Result<Files, Error> {
         let files = Files::default().stream("standard output", std::io::stdout(), true);
         let files = match &self.source {
@@ -112,7 +111,7 @@ impl PotentialsInput {
         files.reads("--evidence", self.evidence.as_deref())
     }
 
-    /// Its name in messages.
+    /// Returns the name of the network in messages.
     pub fn name(&self) -> String {
         self.source.to_string()
     }

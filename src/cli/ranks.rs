@@ -1,4 +1,4 @@
-//! Processes that `mpirun` has started work as one: the first of them reports and writes all files.
+//! Processes that `mpirun` has started work together: the first of them reports and writes all files.
 
 use fangs_base::Error;
 use fangs_base::memory;
@@ -7,7 +7,7 @@ use fangs_bounds::bounds::Part;
 use fangs_search::{Keeper, Options};
 use std::sync::Arc;
 
-/// This process among those that were started together; alone where it was not.
+/// This process among those that were started together; the default is a single process.
 #[derive(Clone, Default)]
 pub struct Ranks {
     #[cfg(feature = "mpi")]
@@ -15,13 +15,13 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// Meets the others.
+    /// Joins the other processes.
     #[cfg(feature = "mpi")]
     pub fn join(stop: &Stop) -> Result<Ranks, Error> {
         Ok(Ranks { joined: fangs_report::Ranks::join(stop)?.map(Arc::new) })
     }
 
-    /// Several that know nothing of each other would write the same files.
+    /// Refuses several processes, because without MPI they would write the same files.
     #[cfg(not(feature = "mpi"))]
     pub fn join(_: &Stop) -> Result<Ranks, Error> {
         let size = std::env::var("OMPI_COMM_WORLD_SIZE").ok().and_then(|size| size.parse().ok());
@@ -45,17 +45,17 @@ impl Ranks {
         None
     }
 
-    /// How many there are, where there are several.
+    /// Returns the number of processes; `None` if there is only one.
     pub fn count(&self) -> Option<usize> {
         self.joined().map(|(part, ..)| part.of)
     }
 
-    /// Whether this one reports.
+    /// Returns whether this process reports.
     pub fn is_first(&self) -> bool {
         self.joined().is_none_or(|(part, ..)| part.place == 0)
     }
 
-    /// What tells the others what is known here.
+    /// Returns the keeper that exchanges elites and bounds with the other processes.
     pub fn keeper(&self) -> Option<Arc<dyn Keeper>> {
         #[cfg(feature = "mpi")]
         return self.joined.clone().map(|ranks| ranks as Arc<dyn Keeper>);
@@ -63,8 +63,8 @@ impl Ranks {
         None
     }
 
-    /// Each has a seed, a part of the bounds, of the threads and of the memory of its own. A certificate needs all that
-    /// leads to a bound in one process.
+    /// Gives this process its seed and its parts of the bounds, the threads and the memory. If a certificate is wanted,
+    /// the bounds are not divided, because a certificate needs all steps of a bound in one process.
     pub fn share_out(&self, options: &mut Options) -> Result<(), Error> {
         let Some((part, here, threads)) = self.joined() else { return Ok(()) };
         if options.rounds.is_some() {
@@ -77,13 +77,13 @@ impl Ranks {
         let _ = options.threads.get_or_insert(threads);
         let _ = options.bound_memory.get_or_insert(memory::available() / 2 / here as u64);
         if part.place > 0 {
-            // the first one ends the run
+            // the first process ends the run
             options.stop.clear();
         }
         Ok(())
     }
 
-    /// Ends it, when all results are out.
+    /// Leaves the group of processes, when all results are written.
     pub fn leave(&self) {
         #[cfg(feature = "mpi")]
         self.joined.iter().for_each(|ranks| ranks.leave());

@@ -8,10 +8,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Makes the stop flag record the longest gaps between reads of it; a number names the read at which the flag is set.
-/// For measurements and tests.
+/// The environment variable that makes the stop flag record the longest gaps between reads of it; a number names the
+/// read at which the flag is set. For measurements and tests.
 const WATCH: &str = "FANGS_WATCH_STOP";
-/// Gaps reported.
+/// Number of gaps that are reported.
 const TOLD: usize = 20;
 /// The exit code of a process that SIGINT ends: 128 and the number of the signal.
 const INTERRUPTED: u8 = 130;
@@ -26,11 +26,11 @@ enum Interrupt {
     /// The terminal, by Ctrl-C.
     #[cfg_attr(not(unix), allow(dead_code, reason = "other systems do not name the sender"))]
     Terminal,
-    /// A process.
+    /// Another process.
     Process,
 }
 
-/// The flag that signals set. The first call installs the handlers.
+/// Returns the flag that signals set. The first call installs the handlers.
 pub fn listen() -> Result<Stop, Error> {
     if let Some(stop) = STOP.get() {
         return Ok(stop.clone());
@@ -70,7 +70,7 @@ fn handle(receive: impl Fn(Option<Interrupt>) + Send + 'static) -> io::Result<()
             receive((origin.signal == SIGINT).then_some(sender));
         }
     };
-    // not among the threads that `FANGS_MOST_THREADS` counts: a run does not need it
+    // not counted against `FANGS_MOST_THREADS`, because a run does not need it
     std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
 }
 
@@ -79,13 +79,13 @@ fn handle(receive: impl Fn(Option<Interrupt>) + Send + 'static) -> io::Result<()
     ctrlc::set_handler(move || receive(Some(Interrupt::Process))).map_err(io::Error::other)
 }
 
-/// Ends the process at once with this exit code, or as one that Ctrl-C has interrupted.
+/// Ends the process at once with this exit code, or as interrupted if Ctrl-C has stopped it.
 pub fn end(code: u8) -> ! {
     match INTERRUPT.get() {
         None => leave(code),
         Some(Interrupt::Process) => leave(INTERRUPTED),
         Some(Interrupt::Terminal) => {
-            // a shell ends its loop if the signal has ended the process, not if a process exits with the code
+            // a shell ends its loop only if the signal ended the process, not if a process exits with the code
             #[cfg(unix)]
             drop(signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT));
             leave(INTERRUPTED)
@@ -103,7 +103,7 @@ fn end_at_once() {
     }
 }
 
-/// Reports the longest gaps between two reads of the flag, where they are recorded.
+/// Reports the longest gaps between two reads of the flag, if they are recorded.
 pub fn tell_gaps() {
     let Some(watch) = WATCHED.get() else { return };
     // the time since the last read counts too

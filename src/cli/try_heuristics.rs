@@ -1,4 +1,4 @@
-//! `fangs heuristics try`: does a heuristic help?
+//! `fangs heuristics try`: compares heuristics by repeated runs.
 
 use super::input::{Input, InputFlags};
 use super::output::{self, Rows};
@@ -54,7 +54,7 @@ pub struct TryFlags {
     json: bool,
 }
 
-/// A heuristic to compare; none is the search without one.
+/// A heuristic to compare; `None` is the search without one.
 type Candidate = Option<chosen::Chosen>;
 
 fn parse(text: &str) -> Result<Candidate, String> {
@@ -84,7 +84,7 @@ struct Row {
     cached: Option<bool>,
 }
 
-/// All runs of a heuristic.
+/// A summary of all runs of a heuristic.
 #[derive(Serialize)]
 struct Line {
     heuristic: String,
@@ -93,22 +93,22 @@ struct Line {
     best: Option<f64>,
     cost: Option<f64>,
     integral: f64,
-    /// The same over the ratings, up to the fewest of any run.
+    /// Mean primal integral over evaluations in place of time, up to the smallest number of evaluations of any run.
     integral_by_ratings: f64,
-    /// Mean difference to the first heuristic's integrals, seed by seed, and the standard error of it.
+    /// Mean difference to the first heuristic's integrals, seed by seed; `error` is its standard error.
     difference: f64,
     error: f64,
     ratings_s: f64,
-    /// Of a million picks that changed a value, those that gave the state a new best cost.
+    /// Samples that gave the state a new best cost, per million samples that changed a value.
     improved_per_million: f64,
     taken_share: f64,
     megabytes: f64,
-    /// Seconds to compile the kernel, on a device, and whether it came from the cache.
+    /// Seconds to compile the kernel, on a device; `cached` says whether it came from the cache.
     compile_s: Option<f64>,
     cached: Option<bool>,
 }
 
-/// The end of the integrals.
+/// The ends of the primal integrals, in seconds and in evaluations.
 #[derive(Clone, Copy)]
 struct Ends {
     seconds: f64,
@@ -128,8 +128,8 @@ struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// Runs all candidates with all seeds, in turn, so that other load of the machine affects all alike. Returns the
-    /// runs of each candidate.
+    /// Runs all candidates with all seeds, alternating the candidates so that other load of the machine affects all
+    /// alike. Returns the runs of each candidate.
     fn run(&self, console: &Console, stop: &Stop) -> Result<Vec<Vec<Measured>>, Error> {
         let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); self.candidates.len()];
         let mut told = Vec::new();
@@ -180,7 +180,7 @@ impl Trials<'_> {
     }
 }
 
-/// Compares.
+/// Compares heuristics, and prints a table or one JSON object.
 pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
     let input = Input::try_from(flags.input)?;
     let files = chosen::reads(input.files()?, flags.heuristic.iter().flatten())?;
@@ -305,7 +305,7 @@ fn table(lines: &[Line]) -> Result<(), Error> {
          improved/M  groups %     MB  compile s\n"
     ))?;
     for line in lines {
-        // c marks a kernel compiled in an earlier run
+        // c marks a kernel that was compiled in an earlier run
         let of_cache = if line.cached == Some(true) { " c" } else { "" };
         let compile = line.compile_s.map_or("-".into(), |seconds| format!("{seconds:.2}{of_cache}"));
         let number = |number: Option<f64>| number.map_or("none".into(), |number| format!("{number}"));

@@ -1,4 +1,4 @@
-//! Wrong arguments: what the message says, and the command that was meant.
+//! Invalid arguments: the message, and a guess of the intended command.
 
 use super::{leave, values};
 use clap::error::ErrorKind;
@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-/// The arguments, with a negative number joined to the option before it: it is its value, and no option.
+/// Joins each negative number to the option before it, so that it is read as its value and not as an option.
 pub fn joined(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
     let mut options_end = false;
@@ -30,7 +30,7 @@ pub fn joined(arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Prints help or the version if asked for; otherwise reports the error, made safe for a terminal because it quotes
-/// arguments. The process ends.
+/// arguments. Ends the process.
 pub fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         error.exit();
@@ -40,7 +40,7 @@ pub fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
         Some(message) => message,
         None => error.render().to_string(),
     };
-    // an option that does not exist is no value in disguise
+    // removes clap's advice to pass the misspelled option as a value
     let lines = text.strip_prefix("error: ").unwrap_or(&text).split_inclusive('\n');
     let text: String = lines.filter(|line| !line.starts_with("  tip: to pass '")).collect();
     // a closed standard error cannot be reported
@@ -52,7 +52,7 @@ pub fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
 fn without_command(arguments: &[OsString]) -> Option<String> {
     let arguments = arguments.get(1..)?;
     let first = arguments.first()?.to_string_lossy();
-    // a word that is neither is a misspelled command
+    // a first word that is neither an option nor a file is a misspelled command
     if !first.starts_with('-') && command_of(Path::new(&*first)).is_none() {
         return None;
     }
@@ -62,7 +62,7 @@ fn without_command(arguments: &[OsString]) -> Option<String> {
     Some(format!("{file} is a file, expected a command first; did you mean `fangs {command} {}`?\n", words.join(" ")))
 }
 
-/// Returns the command that reads a file of this name, by its ending.
+/// Returns the command that reads a file of this name, by its extension.
 fn command_of(path: &Path) -> Option<&'static str> {
     if Format::of_path(path).is_ok() {
         return Some("solve");

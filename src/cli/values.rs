@@ -1,4 +1,4 @@
-//! Durations, sizes and names on the command line.
+//! Parsers of durations, sizes, numbers and names on the command line.
 
 use super::help;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -15,7 +15,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Bare seconds (`30`, `0.5`), or what `humantime` reads (`500ms`, `30s`, `1.5m`, `1h 30m`).
+/// Parses a duration: bare seconds (`30`, `0.5`), or what `humantime` reads (`500ms`, `30s`, `1.5m`, `1h 30m`).
 pub fn duration(text: &str) -> Result<Duration, String> {
     if is_negative(text) {
         return Err(format!("a duration must not be negative; {DURATIONS}"));
@@ -29,12 +29,12 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 const DURATIONS: &str = "expected a duration: seconds such as 30 or 0.5, or 500ms, 30s, 5m, 1h 30m";
 
-/// Whether an argument is a number below zero, or one with a unit.
+/// Returns whether an argument is a number below zero, perhaps with a unit.
 pub fn is_negative(text: &str) -> bool {
     text.trim().strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// `1000000`, `512M`, `4G`, `1GiB` (powers of 1024), `4GB` (powers of 1000).
+/// Parses a size in bytes: `1000000`, `512M`, `4G`, `1GiB` (powers of 1024), `4GB` (powers of 1000).
 pub fn size(text: &str) -> Result<u64, String> {
     if is_negative(text) {
         return Err(format!("a size must not be negative; {SIZES}"));
@@ -61,7 +61,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 
 const SIZES: &str = "expected bytes, or a size such as 512M, 4G or 1GiB (powers of 1024), 4GB (powers of 1000)";
 
-/// A number that is not negative, times the first unit that the text ends with.
+/// Parses a nonnegative number, times the first unit that the text ends with.
 fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim().to_ascii_lowercase();
     let (number, factor) = units.iter().find_map(|&(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
@@ -71,18 +71,18 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     number.parse::<f64>().ok().filter(|_| plain).map(|number| number * factor)
 }
 
-/// A count of at least 1.
+/// Parses a count of at least 1.
 pub fn positive<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number >= N::from(1));
     number.ok_or_else(|| "expected a whole number of at least 1".into())
 }
 
-/// A count that may be 0.
+/// Parses a count that may be 0.
 pub fn whole<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "expected a whole number of at least 0".into())
 }
 
-/// A count within limits.
+/// Returns a parser of counts within limits.
 pub fn within<N>(least: N, largest: N) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync
 where
     N: FromStr + PartialOrd + Display + Clone + Send + Sync,
@@ -93,12 +93,12 @@ where
     }
 }
 
-/// A number of CPU threads.
+/// Parses a number of CPU threads.
 pub fn threads(text: &str) -> Result<usize, String> {
     within(1, MAX_THREADS)(text)
 }
 
-/// A relative gap: a share of at most 1, or per cent.
+/// Parses a relative gap: a share of at most 1, or per cent.
 pub fn relative(text: &str) -> Result<f64, String> {
     let per_cent = text.strip_suffix('%');
     let number = per_cent.map_or(text, str::trim_end).parse::<f64>().ok();
@@ -110,18 +110,18 @@ pub fn relative(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What `--stop` says.
+/// A rule of `--stop`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stopping {
-    /// By the record of the run.
+    /// A rule about the improvements of the run.
     Rule(StopRule),
-    /// The same as `--gap`.
+    /// A relative gap, as with `--gap`.
     Gap(f64),
-    /// The same as `--target`.
+    /// A target cost, as with `--target`.
     Target(Number),
 }
 
-/// A rule: `stall 30s`, `diminishing`, `gap 5%`, `target 120`; `=` or `:` may stand for the blank.
+/// Parses a stop rule: `stall 30s`, `diminishing`, `gap 5%`, `target 120`; `=` or `:` may replace the blank.
 pub fn stopping(text: &str) -> Result<Stopping, String> {
     let (name, rest) = text.trim().split_once([' ', '=', ':']).unwrap_or((text.trim(), ""));
     match (&*name.to_ascii_lowercase(), rest.trim()) {
@@ -136,17 +136,17 @@ pub fn stopping(text: &str) -> Result<Stopping, String> {
     }
 }
 
-/// A cost in the file's convention.
+/// Parses a cost in the file's units.
 pub fn cost_of(text: &str) -> Result<Number, String> {
     Number::parse(text).ok_or_else(|| "expected a number".into())
 }
 
-/// A finite number.
+/// Parses a finite number.
 pub fn finite(text: &str) -> Result<f64, String> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "expected a number".into())
 }
 
-/// Whether a name is meant: upper and lower case are the same, and hyphens may be missing or be underscores.
+/// Returns whether a text means a name: case is ignored, and hyphens may be missing or be underscores.
 pub fn is_called(text: &str, name: &str) -> bool {
     let letters = |text: &str| {
         let plain = |letter: char| (!matches!(letter, '-' | '_')).then_some(letter.to_ascii_lowercase());
@@ -155,7 +155,7 @@ pub fn is_called(text: &str, name: &str) -> bool {
     letters(text) == letters(name)
 }
 
-/// Names as [`is_called`] compares them.
+/// A clap parser that compares names by [`is_called`].
 #[derive(Clone)]
 struct Names(PossibleValuesParser);
 
@@ -174,7 +174,7 @@ impl TypedValueParser for Names {
     }
 }
 
-/// The choice of that name in a list.
+/// Returns the choice with a name from a list.
 pub fn choice<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     all.iter().find(|(name, _)| is_called(text, name)).map(|(_, choice)| *choice).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
@@ -182,7 +182,7 @@ pub fn choice<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     })
 }
 
-/// The same for clap, whose help, errors and completions then list the names with their meaning.
+/// Returns a clap parser of the names in a list; help, errors and completions show the names with their meaning.
 pub fn named<T: Copy + Send + Sync + 'static>(
     all: impl IntoIterator<Item = (&'static str, T)>,
     words: &'static [(&'static str, &'static str)],
@@ -192,7 +192,7 @@ pub fn named<T: Copy + Send + Sync + 'static>(
     Names(PossibleValuesParser::new(names)).try_map(move |name| choice(&name, &all))
 }
 
-/// A bound method by its names, of which help shows the first.
+/// Returns a clap parser of bound methods; help shows the first name of each.
 pub fn method(or_none: bool) -> impl TypedValueParser<Value = BoundChoice> {
     let methods = METHODS.iter().filter(move |method| or_none || method.choice != BoundChoice::None);
     let names = methods.flat_map(|BoundMethod { names, about, .. }| {
@@ -205,14 +205,14 @@ pub fn method(or_none: bool) -> impl TypedValueParser<Value = BoundChoice> {
     })
 }
 
-/// A driver, and what to say of the old name by which it was asked for.
+/// A driver, and the warning about a former name by which it was requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Driver {
     pub choice: DriverChoice,
     pub renamed: Option<(&'static str, &'static str)>,
 }
 
-/// Drivers by their names, old ones too.
+/// Returns a clap parser of drivers by their current and former names.
 pub fn driver() -> impl TypedValueParser<Value = Driver> {
     let names = DriverChoice::all().map(|(choice, about)| PossibleValue::new(choice.name()).help(about));
     let old = help::OLD_DRIVERS.iter().map(|(name, ..)| PossibleValue::new(*name).hide(true));
@@ -224,14 +224,14 @@ pub fn driver() -> impl TypedValueParser<Value = Driver> {
     })
 }
 
-/// Returns a number without the digits that an absolute error leaves unknown; all digits where the error is 0.
+/// Returns a number without the digits that an absolute error leaves unknown; all digits if the error is 0.
 pub fn certain_digits(number: f64, error: f64) -> String {
     let place = |number: f64| number.abs().log10().floor();
     let digits = place(number) - place(error);
     match (number.is_finite() && error > 0.0, digits < 0.0) {
         (false, _) => number.to_string(),
         (true, true) => "0".into(),
-        // a double has 17 significant digits at most
+        // a double has at most 17 significant digits
         (true, false) => {
             let rounded = format!("{number:.*e}", digits.min(16.0) as usize);
             rounded.parse::<f64>().map_or(rounded, |rounded| rounded.to_string())
@@ -239,8 +239,8 @@ pub fn certain_digits(number: f64, error: f64) -> String {
     }
 }
 
-/// Threads for each processor above which a number of threads is more likely a mistake than a choice. No measurement:
-/// tests and schedulers with a quota start up to two or three.
+/// Threads per processor above which a number of threads is more likely a mistake than a choice. Not measured: tests
+/// and schedulers with a quota start up to two or three.
 const MANY_THREADS: usize = 4;
 
 /// Warns if there are far more threads than processors.
@@ -254,7 +254,7 @@ pub fn doubt_threads(threads: Option<usize>) {
     }
 }
 
-/// Gives parallel work this number of threads, or one for each processor; fewer where the system allows no more.
+/// Gives parallel work this number of threads, or one per processor; fewer if the system allows no more.
 pub fn use_threads(threads: Option<usize>) -> Result<(), Error> {
     doubt_threads(threads);
     threads::share(threads).map_err(|error| Error::Usage(format!("--threads: {error}")))

@@ -10,25 +10,24 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often to look for a tick or a stop.
+/// Interval between two checks for a tick or a stop.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long work may take to react to the stop flag.
+/// Time in which work must react to the stop flag.
 const PATIENCE: Duration = Duration::from_millis(120);
-/// How long a whole command may take to do so: it ends within a second of a signal.
+/// Time in which a whole command must react to the stop flag, so that it ends within a second of a signal.
 const COMMAND_PATIENCE: Duration = Duration::from_millis(600);
 
-/// What a command has that runs on a separate thread as a whole.
+/// The context of a command that runs as a whole on a separate thread.
 pub struct Session {
     /// The flag that signals set.
     pub stop: Stop,
     /// The phase that the progress line shows.
     pub activity: Activity,
-    /// Standard error.
+    /// The console on standard error.
     pub console: Console,
 }
 
-/// Runs a command that has no results before its end, and shows a progress line meanwhile. [`Error::Stopped`] after a
-/// signal.
+/// Runs a command that has no results before its end, with a progress line. Returns [`Error::Stopped`] after a signal.
 pub fn command(
     started: Instant,
     budget: Option<Duration>,
@@ -41,8 +40,8 @@ pub fn command(
     run_within(COMMAND_PATIENCE, &stop, move || work(&session), || ())
 }
 
-/// Works on a separate thread and calls `tick` meanwhile. [`Error::Stopped`] where the work does not react to the stop
-/// flag in time: the thread is abandoned, and the process ends without it. The result is never freed.
+/// Works on a separate thread and calls `tick` meanwhile. Returns [`Error::Stopped`] if the work does not react to the
+/// stop flag in time: the thread is abandoned, and the process ends without it. The result is never freed.
 pub fn run<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -66,7 +65,7 @@ fn run_within<T: Send + 'static>(
     let failed = |what| Err(Error::Internal(format!("the run ended ({what})")));
     let thread = threads::start("command", move || {
         if let Some(work) = take() {
-            // the command may have ended and stopped listening
+            // the command may have stopped waiting
             drop(sender.send(threads::caught(work).unwrap_or_else(failed)));
         }
     });

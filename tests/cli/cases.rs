@@ -1,17 +1,17 @@
-//! Small inputs of the kinds that public bug reports, other programs' writers and fuzzing have shown to matter, each
-//! with what is right. The texts are our own; the comments say what is odd about them.
+//! Small inputs of kinds that public bug reports, other programs' writers and fuzzing have shown to matter, each with
+//! the correct result. The texts are our own; the comments state what is unusual about them.
 
 use super::*;
 
-/// What `solve` says.
+/// The correct result of `solve`.
 enum Right {
-    /// Optimal, at this cost.
+    /// Optimal, with this cost.
     Optimal(f64),
     Infeasible,
 }
 use Right::{Infeasible, Optimal};
 
-/// File name, content, further arguments, and what is right.
+/// File name, content, further arguments, and correct result.
 const CASES: &[(&str, &str, &[&str], Right)] = &[
     // costs above 2^53 that differ by one
     (
@@ -32,7 +32,7 @@ const CASES: &[(&str, &str, &[&str], Right)] = &[
     ("nothing.wcsp", "p 0 0 0 10\n", &[], Optimal(0.0)),
     ("free.wcsp", "p 3 4 0 10\n4 3 1\n", &[], Optimal(0.0)),
     ("twice.uai", "MARKOV 2 2 2 3 2 0 1 2 1 0 2 0 1 4 1 2 3 4 4 8 1 1 1 4 1 1 1 1", &[], Optimal(2.079442)),
-    // tables in the layout of people, a Bayesian network whose rows do not sum to 1, positive logarithms
+    // tables as people lay them out, a Bayesian network whose rows do not sum to 1, positive logarithms
     (
         "layout.uai",
         "MARKOV\n3\n2 2 3\n2\n2 0 1\n3 0 1 2\n\n4\n 4.000 2.400\n 1.000 0.000\n\n12\n 2.2500 3.2500 3.7500\n 0.0000 \
@@ -43,10 +43,10 @@ const CASES: &[(&str, &str, &[&str], Right)] = &[
     ("rows.uai", "BAYES 2 2 2 2 1 0 2 0 1 2 4 1 4 1 1 7 2", &[], Optimal(1.945910)),
     ("positive.LG", "MARKOV 2 2 2 2 1 0 2 0 1 2 5 300 4 1e3 -1e3 750 800", &[], Optimal(1100.0)),
     ("all-zero.uai", "MARKOV 2 2 2 2 1 0 2 0 1 2 0 0 4 1 1 1 1", &[], Infeasible),
-    // minus infinity in words, and as a number too large for 64-bit costs with the others
+    // minus infinity as a word, and as a number too large for 64-bit costs together with the others
     ("words.LG", "MARKOV 2 2 2 2 1 0 2 0 1 2 0 -Infinity 4 -3 -inf 0 -.5", &[], Optimal(-3.0)),
     ("far.LG", "MARKOV 2 2 2 2 1 0 2 0 1 2 0 -1e20 4 -3 -1e20 0 -.5", &[], Optimal(-3.0)),
-    // potentials that doubles do not hold, or with fewer digits
+    // potentials that doubles cannot represent, or only with fewer digits
     ("under.uai", "MARKOV 2 2 2 2 1 0 2 0 1 2 1e-450 1e-430 4 1 2 3 4", &[], Optimal(-988.725296)),
     ("under2.uai", "MARKOV 1 2 2 1 0 1 0 2 1e-330 1e-320 2 1 1e-25", &[], Optimal(-759.853081)),
     (
@@ -56,9 +56,9 @@ const CASES: &[(&str, &str, &[&str], Right)] = &[
         Optimal(-1427.602758),
     ),
     ("over.uai", "MARKOV 1 2 1 1 0 2 1e350 1", &[], Optimal(805.904783)),
-    // a gap that is nothing divided by nothing
+    // a gap of zero divided by zero
     ("certain.uai", "MARKOV 3 2 2 2 3 2 0 1 2 1 2 2 0 2 4 1 0 .2 .8 4 1 0 .3 .7 4 1 0 .4 .6", &[], Optimal(0.0)),
-    // comments as pyAgrum writes them, and queries behind the tables as merlin has them
+    // comments as pyAgrum writes them, and queries after the tables as in merlin's files
     (
         "comments.uai",
         "BAYES\n2 # nodes\n2 3 \n2\n1 0   # A\n2 0 1   # B\n\n2\n  0.3 0.7 \n6\n  0.1 0.2 0.7\n  0.5 0.25 0.25\n",
@@ -66,7 +66,7 @@ const CASES: &[(&str, &str, &[&str], Right)] = &[
         Optimal(-1.049822),
     ),
     ("queries.uai", "MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3 5\n0\n2 0 1\n0\n2 1 1\n", &[], Optimal(1.609438)),
-    // a tuple at top is forbidden, whatever negative costs stand elsewhere
+    // a tuple with cost top is forbidden, whatever negative costs other functions have
     ("negative.wcsp", "n 2 1 2 10 1 1 2 0 1 0 1 0 0 10 1 0 0 1 0 -5", &[], Infeasible),
     ("negative2.wcsp", "n 2 2 3 100 2 2 2 0 1 0 1 0 0 100 1 0 0 2 0 -40 1 5 1 1 0 2 0 -70 1 45", &[], Optimal(-65.0)),
     ("negative3.wcsp", "n 2 2 3 10 2 2 2 0 1 9 2 0 0 10 0 1 7 1 0 0 2 0 -9 1 -1 1 1 0 1 0 -8", &[], Optimal(-2.0)),
@@ -76,7 +76,7 @@ const CASES: &[(&str, &str, &[&str], Right)] = &[
         &[],
         Optimal(-1.0),
     ),
-    // tops that no number of 64 bits holds, of 0, of 1
+    // a `top` that exceeds 64 bits, of 0, of 1
     ("top-1e30.wcsp", "p 2 2 1 1000000000000000000000000000000 2 2 2 0 1 0 1 0 0 3", &[], Optimal(0.0)),
     ("top-u64.wcsp", "p 2 2 1 18446744073709551615 2 2 2 0 1 0 1 0 0 3", &[], Optimal(0.0)),
     ("top-0.wcsp", "z 1 2 1 0 2 1 0 0 1 1 5", &[], Infeasible),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Has a command write a certificate and `check` follow it; returns both objects.
+/// Lets a command write a certificate and `check` verify it; returns both objects.
 fn certified(command: &str, file: &Path, more: &[&str], code: i32) -> Result<(Value, Value)> {
     let certificate = file.with_extension("cert");
     let mut writing = fangs();
@@ -91,7 +91,7 @@ fn join_graphs_and_rows_are_certified() -> Result {
     Ok(())
 }
 
-/// Alone it says so, in turn with others it rests.
+/// Alone, the method `cores` refuses a certificate; together with other methods it is disabled.
 #[test]
 fn cores_have_no_certificate() -> Result {
     let (folder, file) = folder_with("four.wcsp", FOUR)?;
@@ -118,7 +118,7 @@ fn a_solution_beside_it_is_told_whether_both_meet() -> Result {
         assert!(out.contains(words), "{out}");
         assert!(err.contains("joint entries"), "{err}");
     }
-    // no solution of the network: said as without a certificate
+    // an infeasible solution is reported as it is without a certificate
     fs::write(&solution, "0 0 0 1")?;
     let _ = check.assert().code(4);
     Ok(())

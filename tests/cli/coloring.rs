@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The text of a graph whose vertices are counted from 1.
+/// Returns the text of a graph whose vertices are counted from 1.
 fn col(vertices: u32, edge: impl Fn(u32, u32) -> bool) -> String {
     let pairs = (1..=vertices).flat_map(|v| (1..v).map(move |u| (u, v)));
     let edges: Vec<String> = pairs.filter(|&(u, v)| edge(u, v)).map(|(u, v)| format!("e {u} {v}\n")).collect();
@@ -17,7 +17,7 @@ fn queens(side: u32) -> String {
     })
 }
 
-/// About half of all edges, mixed so that no coloring is easy.
+/// Returns a graph with about half of all edges, mixed so that no coloring is easy.
 fn dense(vertices: u32) -> String {
     col(vertices, |u, v| (u * 7919 + v * 104_729 + u * v * 31) % 97 < 48)
 }
@@ -83,7 +83,7 @@ fn budgets_are_for_all_numbers_of_colors_together() -> Result {
     let none = solve(&["--time", "0"], 3)?;
     assert!(none["cost"].is_null() && none["stopped_by"] == "time");
 
-    // a start that nothing better than is looked for comes out again
+    // a start is returned if no better coloring is sought
     let start = folder.path().join("start.sol");
     fs::write(
         &start,

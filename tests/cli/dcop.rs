@@ -1,4 +1,4 @@
-//! `fangs dcop` from outside.
+//! The command `fangs dcop`.
 
 use super::{FOUR, INFEASIBLE, Result, fangs, folder_with, object, refused};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn an_optimum_by_names() -> Result {
     assert_eq!(found["messages"], json!({"util": 2, "value": 2, "tables": 2, "local": 0}));
     assert_eq!((&found["pseudo_tree"]["width"], &found["pseudo_tree"]["depth"]), (&json!(2), &json!(2)));
     assert_eq!((&found["util_entries"], &found["largest_util_entries"]), (&json!(12), &json!(9)));
-    // two messages up and two down, a second each
+    // two messages up and two down, one second each
     assert!(found["simulated_s"].as_f64().is_some_and(|s| (4.0..5.0).contains(&s)), "{found}");
     let rows = fs::read_to_string(&trace)?;
     assert_eq!(rows.lines().count(), 4);
@@ -118,7 +118,7 @@ fn a_run_that_is_stopped_has_an_assignment_and_a_bound() -> Result {
         let checked = object(fangs().args(["check", "--json"]).arg(&path).arg(&solution), 0)?;
         assert_eq!(checked["cost"].as_i64(), cost);
     }
-    // costs that limited messages cannot hold
+    // costs that exceed those of limited messages
     let path = folder.path().join("large.wcsp");
     let large = 1_i64 << 55;
     fs::write(
@@ -161,7 +161,7 @@ fn mistakes_are_told() -> Result {
     Ok(())
 }
 
-/// Of four processes one is killed, while another stands still, so that the run cannot end before.
+/// Kills one of four processes while another is stopped, so that the run cannot end before.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_lost_agent_ends_the_run() -> Result {
@@ -183,7 +183,7 @@ fn a_lost_agent_ends_the_run() -> Result {
             .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
             .flat_map(|text| text.split_whitespace().map(String::from).collect::<Vec<_>>())
             .collect();
-        // a process that is not the program yet would be stopped before it is told of the others
+        // a process that is not running the program yet would be stopped before it knows of the others
         let is_agent = |id: &String| {
             fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|command| command.contains("dcop-agent"))
         };
@@ -204,7 +204,7 @@ fn a_lost_agent_ends_the_run() -> Result {
     Ok(())
 }
 
-/// An agent process that waits for the message of a child in another one, and its port.
+/// Starts an agent process that waits for the message of a child in another process; returns its port too.
 #[cfg(target_os = "linux")]
 fn waiting_agent() -> Result<(std::process::Child, u16)> {
     use std::io::{Read, Write};
@@ -245,7 +245,7 @@ fn connections_without_a_token_cost_an_agent_neither_memory_nor_threads() -> Res
     for number in 0..100 {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         if number % 10 == 0 {
-            // a head of 4 GiB; an agent may have closed the connection
+            // a header that announces 4 GiB; an agent may have closed the connection
             let _ = stream.write_all(&(1u128 << 32).to_le_bytes()).and_then(|()| stream.write_all(&[b' '; 1 << 16]));
         }
         open.push(stream);

@@ -10,7 +10,7 @@ const TIGER: &str = "discount: 0.95\nvalues: reward\nstates: left right\nactions
     R: listen : * : * : * -1\nR: open-left : left : * : * -100\nR: open-left : right : * : * 10\n\
     R: open-right : left : * : * 10\nR: open-right : right : * : * -100\n";
 
-/// A coin is seen before one bets on its toss: 1.625 by looking, 1.25 without.
+/// A coin is observed before a bet on its toss: 1.625 with the observation, 1.25 without.
 const COIN: [(&str, &str); 3] = [
     ("uai", "ID\n3\n2 2 2\n3\n1 0\n2 0 2\n2 1 2\n\n2\n0.75 0.25\n\n4\n0.5 0.5 0 1\n\n4\n4 -1 0 2\n"),
     ("id", "3\nC D C\n3\nP P U\n"),
@@ -43,7 +43,7 @@ fn a_process_is_decided_and_its_policy_checked() -> Result {
     assert_eq!(row[2].parse::<f64>().ok(), found["meu"].as_f64());
     let checked = object(fangs().args(["check", "--json", "--policy"]).arg(&policy).arg(&tiger), 0)?;
     assert!((checked["meu"].as_f64().ok_or("no value")? - 5.61881875).abs() < 1e-9, "{checked}");
-    // a policy that is worth less than it says
+    // a policy whose value is less than it claims
     let text = fs::read_to_string(&policy)?;
     let lies = [
         text.replacen("\"meu\": 5.", "\"meu\": 6.", 1),
@@ -83,7 +83,7 @@ fn a_diagram_is_decided_and_its_policy_checked() -> Result {
     let (folder, _, coin) = folder()?;
     let policy = folder.path().join("p.json");
     let found = object(fangs().args(["decide", "--json", "--policy"]).arg(&policy).arg(&coin), 0)?;
-    // 0.75 of a fair toss, worth 1.5; 0.25 of one that is known, worth 2
+    // with probability 0.75 the toss is fair, worth 1.5; with 0.25 it is known, worth 2
     assert_eq!((&found["meu"], &found["kind"]), (&1.625.into(), &"id".into()), "{found}");
     assert_eq!((&found["decisions"], &found["chance"], &found["utilities"]), (&1.into(), &2.into(), &1.into()));
     let checked = object(fangs().args(["check", "--json", "--policy"]).arg(&policy).arg(&coin), 0)?;
@@ -93,7 +93,7 @@ fn a_diagram_is_decided_and_its_policy_checked() -> Result {
         (&found["meu"], &found["normaliser"], &found["first_decision"]["1"]),
         (&2.0.into(), &0.25.into(), &"1".into())
     );
-    // the same with a decision that sees nothing
+    // a decision that observes nothing
     fs::write(folder.path().join("coin.uai"), COIN[0].1.replace("ID", "LIMID"))?;
     fs::write(folder.path().join("coin.pvo"), "3;\n2;\n0 2;\n1;\n")?;
     let found = object(fangs().args(["decide", "--json"]).arg(&coin), 0)?;
@@ -172,7 +172,7 @@ fn utilities_may_have_any_magnitude() -> Result {
     refused(fangs().arg("decide").arg(&coin), &["the utilities are too large"])
 }
 
-/// What is observed has a probability of 1e-200, which must not make all choices alike.
+/// The observation has a probability of 1e-200, which must not make all choices equal.
 #[test]
 fn unlikely_observations_change_no_choice() -> Result {
     let folder = tempfile::tempdir()?;
@@ -204,7 +204,7 @@ fn text_shows_no_digits_beyond_the_error() -> Result {
     Ok(())
 }
 
-/// An agent who models one who models it.
+/// An agent that models an agent that models it.
 #[test]
 fn diagrams_of_level_two_are_decided_and_checked() -> Result {
     let folder = tempfile::tempdir()?;
@@ -279,7 +279,7 @@ fn what_does_not_fit_is_refused() -> Result {
     refused(&mut decide(&[], &coin), &["coin.pvo"])?;
     fs::write(&tiger, TIGER.replace("T: * uniform", "T: * uniformly"))?;
     refused(&mut decide(&["--horizon", "2"], &tiger), &["tiger.POMDP:6:6", "uniformly"])?;
-    // seen before it is decided, and decided by it
+    // a variable that is observed before a decision on which it depends
     fs::write(folder.path().join("coin.pvo"), "3;\n3;\n0;\n1;\n2;\n")?;
     let text = COIN[0].1.replace("2 0 2\n", "2 1 2\n");
     fs::write(folder.path().join("coin.uai"), text)?;

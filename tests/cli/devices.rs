@@ -1,8 +1,8 @@
-//! What there is to compute with, and what happens where it is not there. Holds with and without a GPU.
+//! Devices of the machine, and requests for missing ones. Holds with and without a GPU.
 
 use super::*;
 
-/// What `fangs devices` says, and whether a GPU can be used.
+/// Returns the output of `fangs devices`, and whether a GPU is usable.
 fn seen() -> Result<(Value, bool)> {
     let seen = object(fangs().args(["devices", "--json"]), 0)?;
     let usable = seen["cuda"]["devices"].as_array().is_some_and(|list| list.iter().any(|one| one["usable"] == true));
@@ -38,7 +38,7 @@ fn auto_says_where_it_runs() -> Result {
     let output = fangs().args(["solve", "--json", "-v", "--time", "20"]).arg(&path).assert().success();
     let (stdout, stderr) = (&output.get_output().stdout, String::from_utf8(output.get_output().stderr.clone())?);
     let device = &serde_json::from_slice::<Value>(stdout)?["device"];
-    // such a network is solved before a GPU is there
+    // such a network is solved before a GPU is open
     assert!(*device == seen["auto"] || device == "cpu" && usable, "{device}");
     let place = if device == "cpu" { "fangs: on the CPU: " } else { "fangs: on cuda:" };
     assert_eq!(stderr.matches(place).count(), 1, "{stderr}");
@@ -66,7 +66,7 @@ fn a_device_that_is_missing_is_refused() -> Result {
 fn lists_of_devices_that_are_none_are_refused() -> Result {
     let (seen, usable) = seen()?;
     let (_folder, path) = folder_with("four.wcsp", FOUR)?;
-    // what is there is named, or why nothing is
+    // the message names existing devices, or the reason why there is none
     let there = match seen["cuda"]["devices"].as_array().map_or(0, Vec::len) {
         0 => seen["cuda"]["reason"].as_str().ok_or("no reason")?,
         1 => "the only one is cuda:0",

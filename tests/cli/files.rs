@@ -1,5 +1,5 @@
-//! Files that are missing for a while, pipes without another end, outputs that are inputs, and text that a terminal
-//! would obey.
+//! Files that are missing for a while, pipes without another end, outputs that are inputs, and text with control
+//! characters.
 
 use super::*;
 use std::fs::File;
@@ -12,7 +12,7 @@ fn pipe(path: &Path) -> Result {
     Ok(())
 }
 
-/// The end of a pipe to write to, once a process reads it.
+/// Returns the writing end of a pipe, once a process reads it.
 fn writer_of(pipe: &Path) -> Option<File> {
     File::options().write(true).custom_flags(libc::O_NONBLOCK).open(pipe).ok()
 }
@@ -23,7 +23,7 @@ fn signal(child: &Child, name: &str) -> Result {
     Ok(())
 }
 
-/// The folder is away while all solutions are found, and there again at the end.
+/// The folder is missing while all solutions are found, and exists again at the end.
 #[test]
 fn a_solution_that_could_not_be_written_is_written_later() -> Result {
     let (folder, path) = hard()?;
@@ -52,7 +52,7 @@ fn a_solution_that_could_not_be_written_is_written_later() -> Result {
     Ok(())
 }
 
-/// A limit of file sizes is a disk that is full for the CSV alone.
+/// A limit on file sizes acts as a disk that is full for the CSV alone.
 #[test]
 fn a_csv_that_is_not_complete_is_told() -> Result {
     let (folder, path) = hard()?;
@@ -119,7 +119,7 @@ fn one_signal_ends_the_waiting() -> Result {
     for (command, option, code) in
         [("solve", "--evidence", 3), ("bound", "--evidence", 3), ("solve", "--csv", 1), ("bound", "--solution", 1)]
     {
-        // an input is waited for once it is open; an output once the other one is written
+        // an input is waited for once it is open, an output once the other output is written
         let other = if option == "--csv" { "--solution" } else { "--csv" };
         let child = std::process::Command::new(program())
             .args([command, "--json", "--time", "1000", "--device", "cpu", option])
@@ -136,7 +136,7 @@ fn one_signal_ends_the_waiting() -> Result {
                 writer = writer_of(&at("pipe"));
                 writer.is_some()
             }
-            // a solution that cannot be written must be there first
+            // a solution that cannot be written must be found first
             "--solution" => fs::read_to_string(at("there")).is_ok_and(|rows| rows.contains(",solution,")),
             _ => at("there").exists(),
         });
@@ -183,7 +183,7 @@ fn outputs_that_no_process_reads_end_with_the_time() -> Result {
     Ok(())
 }
 
-/// All rows come, and the solution, although the network is solved before anything is read.
+/// All rows and the solution are written, although the network is solved before anything is read.
 #[test]
 fn a_late_reader_gets_everything() -> Result {
     let (folder, path) = folder_with("four.wcsp", FOUR)?;
@@ -267,7 +267,7 @@ fn outputs_never_overwrite_inputs() -> Result {
             let first = if ["--seed", "--z"].contains(&option) { "the network" } else { option };
             refused(&mut run, &[first, output, &name(written), "overwrite"])?;
         }
-        // nothing is there yet, under either name
+        // neither name exists yet
         let other = if output == "--csv" { "--solution" } else { "--csv" };
         let mut run = fangs();
         let _ = run.args(["solve", output]).arg(at("dangling")).arg(other).arg(at("new")).arg(&path);
@@ -290,7 +290,7 @@ fn outputs_never_overwrite_inputs() -> Result {
     Ok(())
 }
 
-/// No output has a control character but line breaks.
+/// Checks that no output has a control character except line breaks.
 fn is_plain(command: &mut Command, code: i32, words: &[&str]) -> Result {
     let output = command.assert().code(code).get_output().clone();
     let text = String::from_utf8([output.stdout, output.stderr].concat())?;
@@ -324,7 +324,7 @@ fn what_a_terminal_would_obey_is_shown() -> Result {
     is_plain(fangs().args(["heuristics", "\u{1b}[31m"]), 2, &["\\u{1b}[31m"])?;
     fs::write(at("salldiff.wcsp"), "t 2 2 1 9\n2 2\n2 0 1 -1 salldiff\u{1b}]0;PWNED\u{7}\u{1b}[31m var 10\n")?;
     is_plain(fangs().arg("solve").arg(at("salldiff.wcsp")), 2, &["salldiff\\u{1b}]0;PWNED\\u{7}\\u{1b}[31m"])?;
-    // an unknown field of a certificate, properly sealed
+    // an unknown field of a certificate with a valid seal
     let body = "{\"format\":\"fangs certificate 1\",\"\\u001b[31mEVIL\":1}";
     let seal = "f685435ab7d646c8b42bd497df4fc8b755f95aef6aba84a0b78ca841ce043bdf";
     fs::write(at("cert"), format!("{body}\nsha256 {seal}\n"))?;

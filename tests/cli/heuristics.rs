@@ -1,4 +1,4 @@
-//! Plug-in heuristics from outside.
+//! Plug-in heuristics through the command.
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn rounds_do_the_same_on_any_number_of_threads() -> Result {
     Ok(())
 }
 
-/// Counters that are part of others are no more than these.
+/// Checks that counters of subsets do not exceed those of their supersets.
 fn adds_up(run: &Value, alone: bool) {
     let count = |name: &str| run["picks"][name].as_u64().unwrap_or(u64::MAX);
     for (whole, part) in [
@@ -72,7 +72,7 @@ fn adds_up(run: &Value, alone: bool) {
     assert!(moves == all || !alone && moves <= all, "{moves} moves: {run}");
 }
 
-/// A condition that nothing meets: no entry of the network is forbidden.
+/// The condition never holds: no tuple of the network is forbidden.
 #[test]
 fn a_heuristic_that_never_acts_is_told() -> Result {
     let (folder, path) = graph()?;
@@ -155,7 +155,7 @@ fn new_writes_into_the_sources() -> Result {
     Ok(())
 }
 
-/// The files of docs/heuristics.md, and the built-in ones.
+/// Returns the listings of docs/heuristics.md, and built-in heuristics as files.
 fn files() -> Vec<String> {
     let listings = include_str!("../../docs/heuristics.md").split("```toml\n").skip(1);
     let listings = listings.filter_map(|rest| rest.split("```").next());
@@ -174,7 +174,7 @@ fn files_steer_runs() -> Result {
     Ok(())
 }
 
-/// The network that a page's file name stands for.
+/// Generates the network for a page's file name.
 fn generated(folder: &tempfile::TempDir, file: &str) -> Result<PathBuf> {
     let parameters: &[&str] = match file {
         "graph.wcsp" => &["coloring", "--n", "40", "--p", "0.3", "--k", "5"],
@@ -207,7 +207,7 @@ fn every_heuristic_has_a_section_whose_listing_runs() -> Result {
     Ok(())
 }
 
-/// A file's run is the same on any number of threads.
+/// Checks that a file's run is equal on any number of threads.
 fn steers(folder: &tempfile::TempDir, path: &std::path::Path, text: &str) -> Result {
     let file = folder.path().join("my.toml");
     std::fs::write(&file, text)?;

@@ -1,4 +1,4 @@
-//! Limits of memory and threads, and internal errors: a run goes on with less, and ends with a message at worst.
+//! Limits of memory and threads, and internal errors: a run continues with less, and at worst ends with a message.
 
 use super::{COINS, FOUR, Result, fangs, folder_with, object, program};
 use assert_cmd::Command;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The command with a limited address space.
+/// Returns the command with a limited address space.
 #[cfg(target_os = "linux")]
 fn within(kilobytes: u32) -> Command {
     let mut command = Command::new("sh");
@@ -16,7 +16,7 @@ fn within(kilobytes: u32) -> Command {
     command
 }
 
-/// The exit code, and what it says on standard error, which is no word of Rust's own.
+/// Returns the exit code and standard error, which must have no message of Rust's own.
 fn ended(command: &mut Command, codes: &[i32]) -> Result<(i32, String)> {
     let output = command.output()?;
     let told = String::from_utf8(output.stderr)?;
@@ -28,7 +28,7 @@ fn ended(command: &mut Command, codes: &[i32]) -> Result<(i32, String)> {
     Ok((code, told))
 }
 
-/// What it says.
+/// Returns standard error.
 fn told(command: &mut Command, codes: &[i32]) -> Result<String> {
     ended(command, codes).map(|(_, told)| told)
 }
@@ -96,7 +96,7 @@ fn without_a_thread_for_the_clock_a_run_ends_on_time_and_tells_of_it() -> Result
     Ok(())
 }
 
-/// A network that no bound closes at once and whose parts go on side by side soon.
+/// Returns a network that no bound closes at once, and on which drivers and bounds soon run side by side.
 fn grid() -> Result<(tempfile::TempDir, std::path::PathBuf)> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("grid.wcsp");
@@ -107,7 +107,7 @@ fn grid() -> Result<(tempfile::TempDir, std::path::PathBuf)> {
 #[test]
 fn what_ends_by_an_internal_error_is_told_and_the_rest_goes_on() -> Result {
     let (folder, _) = grid()?;
-    // its best solution is found at once, and its bounds never close
+    // its best solution is found at once, and its bounds never close the gap
     let file = folder.path().join("random.wcsp");
     let kind = ["generate", "random", "--n", "45", "--d", "6", "--p1", "0.5", "--p2", "0", "-o"];
     let _ = fangs().args(kind).arg(&file).assert().success();
@@ -119,7 +119,7 @@ fn what_ends_by_an_internal_error_is_told_and_the_rest_goes_on() -> Result {
         ("drivers", "drivers", beside),
         ("anneal", "anneal", &["--threads", "1"]),
     ] {
-        // parts go on side by side after some rounds, whose length is the machine's
+        // drivers and bounds run side by side after some rounds, whose duration depends on the machine
         let is_told = [4, 16, 64].iter().any(|seconds| {
             let mut broken = fangs();
             let _ =
@@ -193,14 +193,14 @@ fn domains_take_memory_for_values_that_functions_name() -> Result {
     for command in ["solve", "bound", "info"] {
         let _ = object(within(300_000).args([command, "--json"]).arg(&huge), 0)?;
     }
-    // a certificate is about all values
+    // a certificate covers all values
     let mut certified = within(1_000_000);
     let _ = certified.args(["bound", "--certificate"]).arg(folder.path().join("c")).arg(&huge);
     assert!(told(&mut certified, &[1])?.contains("120000000 values of variables would take 5760000000 bytes"));
     Ok(())
 }
 
-/// All values of a domain are named and told apart: local search has no room for them, bounds have.
+/// All values of a domain are named and distinct: local search cannot store them, bounds can.
 #[test]
 fn bounds_work_alone_where_search_has_no_room() -> Result {
     let mut text = String::from("t 2 65600 2 1000000\n65600 65600\n2 0 1 0 65600\n");

@@ -1,8 +1,8 @@
-//! Runs that are long: rules that end them, folders of solutions, checkpoints, exchange.
+//! Long runs: stop rules, folders of solutions, checkpoints, exchange.
 
 use super::*;
 
-/// Wide enough not to be proved soon, and small enough for rounds of milliseconds.
+/// Returns a network too wide to be proved soon, and small enough for rounds of milliseconds.
 fn middle() -> Result<(TempDir, PathBuf)> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("potts.wcsp");
@@ -58,7 +58,7 @@ fn each_better_solution_has_a_file_and_a_row() -> Result {
     refused(fangs().args(["solve", "--rounds", "1", "--solutions-dir"]).arg(at("all")).arg(&path), &["another run"])
 }
 
-/// What a checkpoint says: seconds, cost and bound.
+/// Returns seconds, cost and bound of a checkpoint.
 fn known(path: &Path) -> Result<(f64, f64, f64)> {
     let text = fs::read_to_string(path)?;
     let value: Value = serde_json::from_str(text.lines().next().ok_or("no line")?)?;
@@ -66,14 +66,14 @@ fn known(path: &Path) -> Result<(f64, f64, f64)> {
     Ok((number(&value["time_s"])?, number(&value["solution"]["value"])?, number(&value["bound"]["value"])?))
 }
 
-/// Ends a process as `kill -9` does.
+/// Kills a process as `kill -9` does.
 fn kill(mut child: Child) -> Result {
     child.kill()?;
     let _ = child.wait()?;
     Ok(())
 }
 
-/// The same text with its seal made again, as a program would that changes it on purpose.
+/// Returns a text with a new seal, like a program that changes it on purpose.
 fn sealed(line: &str) -> Result<String> {
     let mut child = std::process::Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     std::io::Write::write_all(&mut child.stdin.take().ok_or("no input")?, line.as_bytes())?;
@@ -97,9 +97,9 @@ fn a_killed_run_goes_on_from_its_checkpoint_and_loses_nothing_of_it() -> Result 
         command
     };
     let mut before: Option<(f64, f64, f64)> = None;
-    // moments that spread over the whole run, some before the first checkpoint of a process
+    // moments spread over the whole run, some before the first checkpoint of a process
     for (turn, moment) in [700u64, 30, 450, 90, 260, 1100].into_iter().enumerate() {
-        // another number of threads goes on from it, too
+        // a run may resume with another number of threads
         let threads = ["1", "2"][turn % 2];
         let child = solve(turn > 0).args(["--threads", threads, "--device", "cpu"]).spawn()?;
         if turn == 0 {
@@ -121,13 +121,13 @@ fn a_killed_run_goes_on_from_its_checkpoint_and_loses_nothing_of_it() -> Result 
         result["cost"].as_f64() <= Some(cost) && result["bound"].as_f64() >= Some(bound),
         "{result} {cost} {bound}"
     );
-    // the clock goes on from the checkpoint, by two seconds where nothing is proved before
+    // the clock continues from the checkpoint, by two seconds unless a proof ends the run earlier
     let ends = time + if result["status"] == "optimal" { 0.0 } else { 1.0 };
     assert!(
         result["time_s"].as_f64() > Some(ends) && result["resumed_s"].as_f64() >= Some(time - 1e-6),
         "{result} {time}"
     );
-    // one start for each process that came to write, one end
+    // one start for each process that began to write, and one end
     let text = fs::read_to_string(at("run.csv"))?;
     assert_eq!(text.matches(",end,").count(), 1, "{text}");
     let columns = |line: &str| -> [Option<f64>; 3] {
@@ -169,7 +169,7 @@ fn a_resumed_run_of_rounds_is_the_same_each_time() -> Result {
     }
     assert_eq!(again[0]["rounds"], 5);
     assert!(again[0]["moves"].as_u64() > kept["moves"].as_u64() && again[0]["cost"].as_f64() <= kept["cost"].as_f64());
-    // nothing is left to do, and all is known
+    // nothing remains to be done, and the results are kept
     let ended = solve("3", "1", &["--resume".as_ref(), checkpoint.as_ref()])?;
     assert_eq!((&ended["cost"], &ended["rounds"]), (&kept["cost"], &kept["rounds"]));
     Ok(())
@@ -201,7 +201,7 @@ fn a_checkpoint_that_is_torn_foreign_or_wrong_is_refused() -> Result {
     resume(&sealed(&line.replacen("[0,1,0,1]", "[0,1,0,7]", 1))?, &path, &["does not fit"])?;
     fs::write(at("another.wcsp"), FOUR.replacen("0 0 9", "0 0 8", 1))?;
     resume(&text, &at("another.wcsp"), &["other.ckpt", "another network"])?;
-    // as it was written it is a proof that nothing is left to do
+    // unchanged, the checkpoint is a proof that nothing remains to be done
     let mut command = fangs();
     let _ = command.args(["solve", "--json", "--device", "cpu", "--resume"]).arg(at("run.ckpt")).arg(&path);
     let result = object(&mut command, 0)?;
@@ -209,7 +209,7 @@ fn a_checkpoint_that_is_torn_foreign_or_wrong_is_refused() -> Result {
     Ok(())
 }
 
-/// What a run shows of itself: nothing outside the page is named but the name space of pictures.
+/// The page of a run refers to nothing outside, except the name space of SVG.
 #[test]
 fn a_page_tells_a_run_and_needs_nothing_else() -> Result {
     let (folder, path) = middle()?;
@@ -238,7 +238,7 @@ fn a_page_tells_a_run_and_needs_nothing_else() -> Result {
     ] {
         assert!(html.replace('\'', "&#39;").contains(word), "{word}: {html}");
     }
-    // a run of less than half a second has no speed
+    // a run of less than half a second shows no speed
     let pictures = html.matches("<figure").count();
     assert!((2..=3).contains(&pictures) && html.matches("<svg").count() == pictures, "{html}");
     assert!(!html.contains("http-equiv=\"refresh\""), "it has ended");
@@ -272,8 +272,8 @@ fn runs_have_a_page_together() -> Result {
     Ok(())
 }
 
-/// Processes that share a folder, some of which are killed and begin again: all end with the best that any of them has
-/// had, whatever stands in the folder besides.
+/// Processes that share a folder, some of which are killed and restarted: all end with the best solution that any of
+/// them found, whatever other files are in the folder.
 #[cfg(unix)]
 #[test]
 fn processes_share_what_they_know_and_survive_each_other() -> Result {
@@ -295,7 +295,7 @@ fn processes_share_what_they_know_and_survive_each_other() -> Result {
         std::thread::sleep(Duration::from_millis(1700));
         kill(std::mem::replace(&mut running[turn % 2], begin(turn % 2, "60")?))?;
     }
-    // the best of all that were written whole
+    // the best of all completely written files
     let best = || -> Result<Option<(i64, String)>> {
         let mut best: Option<(i64, String)> = None;
         for entry in fs::read_dir(&shared)? {
@@ -317,10 +317,10 @@ fn processes_share_what_they_know_and_survive_each_other() -> Result {
         }
         Ok(best)
     };
-    // greedy solutions are much the same for all seeds
+    // greedy solutions are similar for all seeds
     wait_for(|| best().is_ok_and(|best| best.is_some_and(|(_, source)| !source.ends_with("greedy"))));
     let (known, _) = best()?.ok_or("nothing was shared")?;
-    // one that comes late begins with all of it
+    // a late process starts with all shared results
     let late = ended(begin(2, "6")?)?;
     let result: Value = serde_json::from_slice(&late.stdout)?;
     let told = String::from_utf8(late.stderr)?;
@@ -338,7 +338,7 @@ fn processes_share_what_they_know_and_survive_each_other() -> Result {
     Ok(())
 }
 
-/// A process that lies, or whose program has a fault, costs others nothing but a line.
+/// A process with a false claim costs the others only a warning.
 #[test]
 fn a_bound_that_a_solution_refutes_is_refused() -> Result {
     let (folder, path) = middle()?;
@@ -355,7 +355,7 @@ fn a_bound_that_a_solution_refutes_is_refused() -> Result {
     let greedy = rows.lines().map(fields).rfind(|row| row[4] == "solution" && row[8] == "greedy");
     let (greedy, best) = (greedy.ok_or("no first solution")?[1].parse::<i64>()?, result["cost"].as_i64());
     assert!(best < Some(greedy - 1), "{result}");
-    // the run takes it at first, and finds what refutes it
+    // the run accepts the bound at first, and then finds a solution that refutes it
     let file = fs::read_dir(&shared)?.next().ok_or("no file")??.path();
     let mut value: Value = serde_json::from_str(fs::read_to_string(&file)?.lines().next().ok_or("no line")?)?;
     (value["solution"], value["elites"]) = (Value::Null, Value::Array(Vec::new()));

@@ -4,7 +4,7 @@ use super::{Result, check_csv, fangs, folder_with, object, refused};
 use serde_json::Value;
 use std::fs;
 
-/// The text that a command prints.
+/// Returns the text that a command prints.
 fn printed(command: &mut assert_cmd::Command) -> Result<String> {
     Ok(String::from_utf8(command.output()?.stdout)?)
 }
@@ -36,7 +36,7 @@ fn the_best_of_totals_that_doubles_cannot_tell_apart_is_found_and_written_exactl
     }
     let text = printed(fangs().args(["diff", "--json"]).args([&file, &best, &next]))?;
     assert!(text.contains("18014398509481985") && text.contains("18014398509481986"), "{text}");
-    // a target that the solution at hand misses by 1, and one that it reaches
+    // a target that the warm start misses by 1, and one that it reaches
     for target in ["18014398509481985", "18014398509481986"] {
         let mut solve = fangs();
         let _ = solve.args(["solve", "--json", "--bound", "none", "--rounds", "20", "--no-reduce", "--target", target]);
@@ -60,7 +60,8 @@ fn decimals_beyond_doubles_are_exact() -> Result {
     Ok(())
 }
 
-/// Without its constant the network is small: scaled with it, it passed the cost that means forbidden.
+/// Without its constant the network has small costs; scaled together with the constant, they would exceed the cost that
+/// means forbidden.
 #[test]
 fn a_large_constant_is_no_proof_of_infeasibility() -> Result {
     let text = "n 3 2 4 4611686018427387904\n2 2 2\n1 0 6004799503160661 1\n0 6004799503160664\n\
@@ -111,7 +112,7 @@ fn costs_whose_differences_pass_64_bit_arithmetic_are_refused() -> Result {
 
 #[test]
 fn what_is_forbidden_is_no_part_of_the_differences_of_costs() -> Result {
-    // each variable has one value, of 2^57 or -2^57: three of them more than the others
+    // each variable has one feasible value: six cost 2^57, three cost -2^57
     let (top, cost) = (i64::MAX, 1i64 << 57);
     let functions: String =
         (0..9).map(|v| format!("1 {v} {top} 1\n0 {}\n", if v < 6 { cost } else { -cost })).collect();
@@ -122,7 +123,7 @@ fn what_is_forbidden_is_no_part_of_the_differences_of_costs() -> Result {
     Ok(())
 }
 
-/// What the least costs of global functions add up to reaches the top here, before anything else is done.
+/// The least costs of global functions already add up to the top here.
 #[test]
 fn a_network_with_global_functions_has_no_certificate() -> Result {
     let text = "n 3 2 2 5\n2 2 2\n3 0 1 2 -1 salldiff var 4\n1 0 1 1\n1 2\n";
@@ -138,7 +139,7 @@ fn a_network_with_global_functions_has_no_certificate() -> Result {
 
 #[test]
 fn limits_of_counts_are_taken_at_any_size() -> Result {
-    // nothing is both at least 1 and at most -2^63: a square of the distance that passes every cost
+    // a count must be at least 1 and at most -2^63: the squared distance exceeds every cost
     let most = i64::MIN;
     let text = format!(
         r#"{{ problem: {{ name: "a", mustbe: "<20.50" }}, variables: {{ a: 2, b: 3, c: 2 }}, functions: {{
@@ -172,7 +173,7 @@ fn bounds_name_what_proved_them() -> Result {
     assert!(["reductions", "constant"].map(Value::from).contains(&bound["method"]), "{bound}");
     let text = printed(fangs().arg("bound").arg(&file))?;
     assert!(!text.contains("along") && !text.contains("width") && !text.contains("trivial"), "{text}");
-    // three values, three variables, all different but for one: only cores and searches prove that
+    // three variables with two values should all differ, so that one pair violates it at cost 5
     let clique = "c 3 2 3 1000\n2 2 2\n2 0 1 0 2\n0 0 5\n1 1 5\n2 1 2 0 2\n0 0 5\n1 1 5\n2 0 2 0 2\n0 0 5\n1 1 5\n";
     let (_folder, file) = folder_with("clique.wcsp", clique)?;
     for (method, order) in [("cores", Value::Null), ("be", "min-fill".into())] {

@@ -112,7 +112,7 @@ fn impossible_evidence_and_too_little_memory_have_exit_codes_of_their_own() -> R
     Ok(())
 }
 
-/// A torus of n by n spins, whose entries are at least 1 and at most 2; a third of the pairs prefer different spins.
+/// Returns a torus of n by n spins with entries from 1 to 2; a third of the pairs prefer different spins.
 fn torus(n: usize) -> String {
     let pairs: Vec<(usize, usize)> =
         (0..n * n).flat_map(|v| [(v, v / n * n + (v + 1) % n), (v, (v + n) % (n * n))]).collect();
@@ -128,7 +128,7 @@ fn torus(n: usize) -> String {
 fn sums_whose_tables_do_not_fit_are_bounded_from_both_sides() -> Result {
     let folder = tempfile::tempdir()?;
     let (path, csv) = (folder.path().join("grid.uai"), folder.path().join("run.csv"));
-    // tables of 2^60 entries
+    // tables would have 2^60 entries
     fs::write(&path, torus(30))?;
     let mut command = fangs();
     let _ = command.arg("marginals").arg(&path).args(["--device", "cpu", "--bound-memory", "4M", "-t", "4", "--json"]);
@@ -141,7 +141,7 @@ fn sums_whose_tables_do_not_fit_are_bounded_from_both_sides() -> Result {
     assert!((0.0..=upper).contains(&number(&found, "ln_z_lower")), "{found}");
     let last = check_csv(&csv, true)?;
     assert!((last[1].parse::<f64>()? - upper).abs() < 1e-9, "{last:?}");
-    // whatever the limits, there is an interval
+    // there is an interval whatever the limits are
     for (time, memory) in [("1ms", "64k"), ("10ms", "1G"), ("300ms", "1M")] {
         let mut command = fangs();
         let _ = command.arg("marginals").arg(&path).args(["-t", time, "--bound-memory", memory, "--json"]);
@@ -168,7 +168,7 @@ fn the_values_of_the_largest_sum() -> Result {
     refused(fangs().arg("marginals").arg(&path).arg("--maximize").arg(&map), &["rain.map:1:5", "not there yet"])
 }
 
-/// A torus and a list of every other variable, and a command that maximises them in little memory.
+/// Prepares a torus, a list of every other variable, and a command that maximises them with little memory.
 fn little(folder: &Path, n: usize, options: &[&str]) -> Result<std::process::Command> {
     let (path, map) = (folder.join("grid.uai"), folder.join("grid.map"));
     fs::write(&path, torus(n))?;
@@ -180,11 +180,11 @@ fn little(folder: &Path, n: usize, options: &[&str]) -> Result<std::process::Com
     Ok(command)
 }
 
-/// The object of a run that was cut short, checked from outside.
+/// Checks the object of a run that was stopped.
 fn bounded(folder: &Path, found: &Value, variables: usize) -> Result {
     assert_eq!((&found["task"], &found["status"]), (&"MMAP".into(), &"bounds".into()), "{found}");
     let (lower, upper) = (number(found, "ln_z_lower"), number(found, "ln_z_upper"));
-    // four tables a variable that is chosen, and one value in two of the others
+    // four tables for each chosen variable, and one of two values for each other variable
     assert!(lower <= upper && upper < 5.0 * variables as f64 * 2f64.ln(), "{found}");
     assert_eq!(found["assignment"].as_object().map(serde_json::Map::len), Some(variables));
     let last = check_csv(&folder.join("run.csv"), true)?;
@@ -212,7 +212,7 @@ fn largest_sums_whose_tables_do_not_fit_have_bounds_and_values() -> Result {
     let output = little(folder.path(), 30, &options)?.output()?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     bounded(folder.path(), &serde_json::from_slice(&output.stdout)?, 450)?;
-    // where bounds meet they say what tables say
+    // bounds that meet agree with exact tables
     let small = ["-t", "60", "--bound-memory", "8K"];
     let output = little(folder.path(), 4, &small)?.output()?;
     let met: Value = serde_json::from_slice(&output.stdout)?;
@@ -390,7 +390,7 @@ fn many_cases_are_a_line_each() -> Result {
         assert_eq!(object["marginals"]["sprinkler"], row["marginals"]["sprinkler"]);
     }
     assert!((number(&table[2], "ln_z") - 0.28125f64.ln()).abs() < 1e-15);
-    // the checker takes all lines at once, or one of `--json`
+    // the checker accepts all lines at once, or one object of `--json`
     let out = folder.path().join("out.json");
     fs::write(&out, objects.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     let checked = object(fangs().arg("check").arg(&path).arg("--marginals").arg(&out).arg("--json"), 0)?;

@@ -4,7 +4,7 @@ use super::{Result, check_csv, fangs, folder_with, object, refused, same};
 use serde_json::json;
 use std::fs;
 
-/// The best: a at home (0.5), b not at home with a bicycle (1.25), both by one vehicle at most.
+/// The optimum: a at home (0.5), b not at home with a bicycle (1.25), both by one vehicle at most.
 const TRIP: &str = r#"{ problem: { name: "trip", mustbe: "<20.00" },
   variables: { "a": ["home", "car", "bus"], "b": ["home", "bicycle", "bus"], n: 2 },
   functions: {
@@ -93,7 +93,7 @@ fn long_scopes_have_variables_that_nobody_sees() -> Result {
     let (folder, path) = folder_with("sum.wcsp", &text)?;
     let solution = folder.path().join("sum.sol");
     let found = object(fangs().arg("solve").arg(&path).args(["--json", "--solution"]).arg(&solution), 0)?;
-    // 15 of the cheap ones have the value 2
+    // 15 of the variables of low cost have the value 2
     assert_eq!((&found["status"], &found["cost"]), (&json!("optimal"), &json!(30)));
     assert_eq!((&found["variables"], &found["functions"]), (&json!(24), &json!(25)));
     let values: Vec<u64> = found["solution"].as_array().into_iter().flatten().filter_map(|v| v.as_u64()).collect();

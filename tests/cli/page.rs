@@ -1,9 +1,9 @@
-//! Pages in a browser: what scripts add works, and nothing is asked for.
+//! Pages in a browser: scripts work, and nothing is loaded from outside.
 
 use super::*;
 use fangs_testing::needs;
 
-/// What a reader does with each picture, and what comes of it.
+/// A script that acts like a reader on each figure, and reports the results.
 const READER: &str = r#"<script>
 const found = { errors: [], figures: [] };
 addEventListener("error", (event) => found.errors.push(event.message));
@@ -38,7 +38,7 @@ told.textContent = JSON.stringify(found);
 document.body.append(told);
 </script></body>"#;
 
-/// The page as Chromium has it in the end.
+/// Returns the page as Chromium finally shows it.
 fn browsed(page: &Path, profile: &Path, dark: bool) -> Option<Result<String>> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let there = |name: &&str| std::process::Command::new(name).arg("--version").output().is_ok();
@@ -46,7 +46,7 @@ fn browsed(page: &Path, profile: &Path, dark: bool) -> Option<Result<String>> {
     let mut command = Command::new(needs("FANGS_REQUIRE_CHROMIUM", name)?);
     let scheme = format!("--blink-settings=preferredColorScheme={}", u8::from(!dark));
     let _ = command.timeout(PATIENCE).args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", &scheme]);
-    // the browser's own requests are none of the page's
+    // the browser's own requests are not the page's
     let _ = command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
     let _ = command.args(["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=5000", "--dump-dom"]);
     let _ = command.arg(format!("--user-data-dir={}", profile.display())).arg(format!("file://{}", page.display()));

@@ -1,4 +1,4 @@
-//! Files as other programs write them: read, with the same optimum, and with a warning where something is left out.
+//! Files as other programs write them: read with the same optimum, and with a warning if something is ignored.
 
 use super::{Result, fangs, object, refused};
 use serde_json::{Value, json};
@@ -6,21 +6,21 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// As pyAgrum's `saveBN` has it: names behind `#`, a row of a table a line.
+/// The output of pyAgrum's `saveBN`: names behind `#`, a row of a table per line.
 const AGRUM_BAYES: &str = "BAYES\n3\n2 3 2 \n3\n1 0   # cloudy\n2 0 1   # rain\n3 0 1 2   # wet grass\n\n\n\
     2\n  0.25 0.75 \n\
     6\n  0.5 0.25 0.25 \n  0.1 0.2 0.7 \n\n\
     12\n  0.5 0.5 \n  0.1 0.9 \n  1 0 \n  0.75 0.25 \n  0.125 0.875 \n  0 1 \n\n\n";
 
-/// As pyAgrum's `saveMRF` has it: `#` behind numbers and braces in the comments.
+/// The output of pyAgrum's `saveMRF`: `#` behind numbers and braces in the comments.
 const AGRUM_MARKOV: &str = "MARKOV\n3 # nbr Nodes\n2 3 2 \n2 # nbr Factors \n2 1 0 \n2 2 1 \n\n\
     6 # {0, 1}\n  1 4 \n  2 0 \n\
     3 1 \n\n6 # {1, 2}\n  2 1 5 \n  1 1 0.5 \n\n\n";
 
-/// As pgmpy's `UAIWriter` has it: Python's floats, no line end behind the last table.
+/// The output of pgmpy's `UAIWriter`: Python's floats, no line end after the last table.
 const PGMPY_MARKOV: &str = "MARKOV\n2\n2 3\n2\n2 0 1\n1 0\n\n6\n1.0 0.0 1e-05 30000000000.0 2.5 1.0\n2\n0.1 1e-10";
 
-/// As toulbar2 dumps it: the unary costs with their domains' ends, arities without a constant.
+/// A dump of toulbar2: the unary costs with their domains' ends, arities without a constant.
 const TOULBAR2: &str = "wcsp 2 3 3 1000\n2 3\n2 0 1 0 5\n0 0 1\n0 1 2\n0 2 3\n1 0 4\n1 1 5\n\
     1 0 1000 2\n0 0\n1 0\n1 1 1000 3\n0 0\n1 0\n2 0\n";
 
@@ -37,7 +37,7 @@ fn folder(files: &[(&str, &str)]) -> Result<(TempDir, impl Fn(&str) -> PathBuf +
     Ok((folder, move |name: &str| path.join(name)))
 }
 
-/// What a command says of its files on standard error, a line each.
+/// Returns the lines on standard error that name files.
 fn told(command: &mut assert_cmd::Command) -> Result<Vec<String>> {
     let said = String::from_utf8(command.assert().success().get_output().stderr.clone())?;
     let of_files = |line: &&str| [".uai", ".wcsp", ".evid", ".sol"].iter().any(|name| line.contains(name));

@@ -1,4 +1,4 @@
-//! Bad input and what cannot be written: one clear message, nothing on standard output.
+//! Bad input and outputs that cannot be written: one clear message, nothing on standard output.
 
 use super::*;
 
@@ -152,7 +152,7 @@ fn full_disks_do_not_end_a_run() -> Result {
     Ok(())
 }
 
-/// Mistakes of a first hour: the message says what was found, what was expected, and what was meant.
+/// Beginners' mistakes: the message says what was found, what was expected, and what was probably meant.
 #[test]
 fn what_was_meant_is_said() -> Result {
     let (folder, path) = folder_with("four.wcsp", FOUR)?;

@@ -110,7 +110,7 @@ fn no_solution_in_the_budget_is_exit_3() -> Result {
     Ok(())
 }
 
-/// Loading alone passes the time limit: standard input that never ends.
+/// Loading alone exceeds the time limit, because standard input never ends.
 #[test]
 fn loading_heeds_the_time_limit() -> Result {
     let folder = tempfile::tempdir()?;
@@ -196,7 +196,7 @@ fn starts_may_be_several_and_partial() -> Result {
         rows.map(|line| line.split(',').nth(1).unwrap_or_default().into()).collect()
     };
     assert_eq!(costs(&fs::read_to_string(at("run.csv"))?), ["26", "14", "5"]);
-    // the order does not matter for the result
+    // the result does not depend on the order of the starts
     assert_eq!(object(&mut command(&["part", "worst"]), 0)?["cost"], 5);
     super::refused(&mut command(&["part", "wrong"]), &["wrong:1:7", "for variable 3"])?;
     super::refused(fangs().arg("check").args([&path, &at("part")]), &["part:1:5: found `-`, expected a value"])
@@ -217,7 +217,7 @@ fn signals_end_a_run_with_its_results() -> Result {
             .arg(&path)
             .stdout(Stdio::piped())
             .spawn()?;
-        // rows are on the disk as they happen
+        // rows are on the disk immediately
         wait_for(|| fs::read_to_string(&csv).is_ok_and(|text| text.contains(",solution,")));
         let kill = format!("kill -{signal} {}", child.id());
         assert!(std::process::Command::new("sh").args(["-c", &kill]).status()?.success());

@@ -1,4 +1,4 @@
-//! Tables that memory does not hold: files, and what becomes of a run without them.
+//! Tables that exceed memory: files, and runs that cannot write them.
 
 use super::{Result, fangs, object, program, refused};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A grid that elimination takes about 4 MB of tables for.
+/// Returns a grid whose elimination takes about 4 MB of tables.
 fn grid() -> Result<(TempDir, PathBuf)> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("potts.wcsp");
@@ -61,14 +61,14 @@ fn without_room_elimination_is_refused_and_auto_does_without() -> Result {
     Ok(())
 }
 
-/// A disk that takes no more in the middle of a run: one warning, and mini-buckets within memory.
+/// A disk that becomes full during a run: one warning, and mini-buckets within memory.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_ends_no_run() -> Result {
     let (_folder, file) = grid()?;
     for (command, method) in [("bound", "--method"), ("solve", "--bound")] {
         let mut shell = Command::new("sh");
-        // writes beyond the limit fail rather than end the process
+        // writes beyond the limit fail instead of ending the process
         let _ = shell.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\""]).arg(program());
         let output = shell.arg(command).arg(&file).args(SMALL).args([method, "be", "--time", "5"]).output()?;
         let (result, told): (Value, _) = (serde_json::from_slice(&output.stdout)?, String::from_utf8(output.stderr)?);

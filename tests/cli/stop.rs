@@ -1,10 +1,9 @@
-//! A stop in the middle of anything: what there is until then is the result.
+//! Stops during any phase: the results so far are returned.
 
 use super::{Result, fangs, hard, refused};
 use serde_json::Value;
 
-/// A search and an elimination that the memory does not take are refused, but where the run ends before that is known
-/// there is a bound.
+/// Methods that exceed the memory are refused; a run that ends before this is known returns a bound.
 #[test]
 fn out_of_time_is_no_error() -> Result {
     let (_folder, file) = hard()?;
@@ -21,7 +20,7 @@ fn out_of_time_is_no_error() -> Result {
         };
         refused(&mut bound(), &[words])?;
         let (mut unloaded, mut bounded) = (0, 0);
-        // with which look the flag is set
+        // the number of the read at which the flag is set
         let mut look = 1u64;
         loop {
             let output = bound().env("FANGS_WATCH_STOP", look.to_string()).output()?;

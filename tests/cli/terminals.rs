@@ -1,4 +1,4 @@
-//! What a person sees in a terminal: the progress line, and commands that Ctrl-C or a signal ends.
+//! The progress line in a terminal, and commands that Ctrl-C or a signal ends.
 
 use super::*;
 use std::fs::File;
@@ -13,20 +13,20 @@ use std::thread::JoinHandle;
 const COLUMNS: u16 = 80;
 const CTRL_C: u8 = 3;
 
-/// The two ends of a terminal: what a person has, and what programs have.
+/// Returns the two ends of a terminal: the user's and the program's.
 #[allow(unsafe_code, reason = "the system's call is foreign")]
 fn ends() -> io::Result<[OwnedFd; 2]> {
     let (mut person, mut program) = (-1, -1);
     let mut size = libc::winsize { ws_row: 24, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the numbers and the size are there; null stands for a name and settings that are not wanted.
+    // SAFETY: the numbers and the size are valid; null means that a name and settings are not wanted.
     if unsafe { libc::openpty(&mut person, &mut program, null_mut(), null_mut(), &raw mut size) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has opened them, and nothing else owns them.
+    // SAFETY: the call has opened both descriptors, and nothing else owns them.
     Ok([person, program].map(|end| unsafe { OwnedFd::from_raw_fd(end) }))
 }
 
-/// A program in a terminal of its own, with standard input from a pipe.
+/// A program in its own terminal, with standard input from a pipe.
 struct Terminal {
     child: Child,
     keys: File,
@@ -42,20 +42,20 @@ impl Terminal {
         let _ = command.args(arguments).stdin(Stdio::piped()).stdout(theirs.try_clone()?).stderr(theirs.try_clone()?);
         let control = theirs.as_raw_fd();
         let own_terminal = move || {
-            // SAFETY: both may be called between fork and exec, and the end is open.
+            // SAFETY: both calls are allowed between fork and exec, and the descriptor is open.
             match unsafe { libc::setsid() >= 0 && libc::ioctl(control, libc::TIOCSCTTY as _, 0) == 0 } {
                 true => Ok(()),
                 false => Err(io::Error::last_os_error()),
             }
         };
-        // SAFETY: it only makes these two calls.
+        // SAFETY: the closure only makes these two calls.
         let child = unsafe { command.pre_exec(own_terminal) }.spawn()?;
         drop((command, theirs));
         let shown = Arc::new(Mutex::new(Vec::new()));
         let (keys, mut screen, all) = (File::from(person.try_clone()?), File::from(person), shown.clone());
         let read = move || {
             let mut piece = [0; 4096];
-            // an error is the end, too: the program has left its end
+            // an error is the end, too: the program has closed its end
             while let Ok(length @ 1..) = screen.read(&mut piece) {
                 all.lock().expect("no panic").extend_from_slice(&piece[..length]);
             }
@@ -63,7 +63,7 @@ impl Terminal {
         Ok(Terminal { child, keys, shown, reader: std::thread::spawn(read) })
     }
 
-    /// The progress line as often as it was drawn: a spinner and the text behind it.
+    /// Returns the drawn frames of the progress line: the text after each spinner.
     fn frames(&self) -> Vec<String> {
         let shown = String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned();
         let is_spinner = |c: char| ('\u{2800}'..='\u{28ff}').contains(&c);
@@ -90,7 +90,7 @@ impl Terminal {
     }
 }
 
-/// Seconds that a frame shows.
+/// Returns the seconds that a frame shows.
 fn seconds(frame: &str) -> Option<u64> {
     frame.split_whitespace().next()?.parse().ok()
 }
@@ -108,7 +108,7 @@ fn the_progress_line_stays_until_the_end() -> Result {
     for (arguments, words) in runs {
         let all: Vec<&str> = arguments.iter().chain(&["-t", "2", "--threads", "1"]).copied().collect();
         let (status, frames) = Terminal::start(&all)?.end()?;
-        // a loaded machine may find nothing in this time
+        // a loaded machine may find no solution in this time
         let ended = status.code() == Some(0) || (arguments[0] != "marginals" && status.code() == Some(3));
         assert!(ended && frames.len() >= 3, "{arguments:?}: {status} {frames:?}");
         assert!(frames.iter().all(|frame| frame.contains("/ 2 s")), "{frames:?}");
@@ -121,7 +121,7 @@ fn the_progress_line_stays_until_the_end() -> Result {
     Ok(())
 }
 
-/// Calls of the commands that wait for a network from standard input, with what they then do with it.
+/// Returns calls of commands that wait for a network on standard input, with their later exit codes.
 fn waiting(folder: &Path) -> Result<Vec<(Vec<String>, i32)>> {
     let at = |name: &str| folder.join(name).display().to_string();
     fs::write(at("four.sol"), "0 1 0 1")?;
@@ -168,7 +168,7 @@ fn commands_that_wait_show_it_and_go_on() -> Result {
     Ok(())
 }
 
-/// Nothing is drawn where standard error is no terminal, or where only warnings are wanted.
+/// No progress line is drawn if standard error is no terminal, or if only warnings are wanted.
 #[test]
 fn there_is_no_progress_line_where_none_is_wanted() -> Result {
     let (_folder, path) = folder_with("four.wcsp", FOUR)?;
@@ -179,14 +179,14 @@ fn there_is_no_progress_line_where_none_is_wanted() -> Result {
     Ok(())
 }
 
-/// In a terminal the signal itself ends the process at last: a shell that runs a loop ends the loop only then.
+/// In a terminal the signal itself finally ends the process, because a shell ends its loop only then.
 #[test]
 fn ctrl_c_ends_a_loop_of_the_shell() -> Result {
     let (_folder, path) = hard()?;
     for arguments in [&["solve", &path.display().to_string(), "-t", "60"][..], &["info", "-", "--format", "wcsp"]] {
         let mut terminal = Terminal::start(arguments)?;
         wait_for(|| terminal.frames().iter().any(|frame| frame.contains(" moves/s") || arguments[0] == "info"));
-        // without a network on standard input, as the pipe stays open
+        // standard input has no network, because the pipe stays open
         let input = terminal.child.stdin.take();
         terminal.keys.write_all(&[CTRL_C])?;
         let shown = terminal.shown.clone();
@@ -199,7 +199,7 @@ fn ctrl_c_ends_a_loop_of_the_shell() -> Result {
     Ok(())
 }
 
-/// All commands alike: 130 after SIGINT, and 3 after SIGTERM, as there is no result yet.
+/// All commands exit with 130 after SIGINT, and with 3 after SIGTERM, because there is no result yet.
 #[cfg(target_os = "linux")]
 #[test]
 fn signals_end_every_command_with_its_code() -> Result {
@@ -224,7 +224,7 @@ fn signals_end_every_command_with_its_code() -> Result {
     Ok(())
 }
 
-/// Whether a process has a handler for SIGINT: the second bit of its mask of caught signals.
+/// Returns whether a process has a handler for SIGINT: the second bit of its mask of caught signals.
 #[cfg(target_os = "linux")]
 fn handles_signals(id: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();

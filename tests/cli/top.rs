@@ -1,24 +1,24 @@
-//! What `top` forbids, bounds that are no numbers, and gaps: the same in all commands and outputs.
+//! Tuples that `top` forbids, infinite bounds, and gaps: equal in all commands and outputs.
 
 use super::{Result, fangs, folder_with, object};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// An entry of 10 reaches top; -5 does not make up for it.
+/// An entry of 10 reaches top; -5 does not compensate it.
 const COMPENSATED: &str = "compensated 2 1 2 10\n1 1\n2 0 1 0 1\n0 0 10\n1 0 0 1\n0 -5\n";
 /// Value 0 would cost 11 - 9, but 11 is above top; value 1 costs 9 - 1.
 const CHOICE: &str = "choice 1 2 2 10\n2\n1 0 0 2\n0 11\n1 9\n1 0 0 2\n0 -9\n1 -1\n";
-/// Each function has a value without cost, but not the same one; the constant bound is a number.
+/// Each function has a value without cost, but a different one; the constant bound is a finite number.
 const CONTRARY: &str = "contrary 1 2 2 4\n2\n1 0 0 1\n0 4\n1 0 0 1\n1 4\n";
-/// Trivial minima above top.
+/// Minima of the functions that sum above top.
 const BEYOND: &str = "beyond 1 1 2 2\n1\n0 1 0\n0 1 0\n";
-/// Every value is impossible.
+/// Every value has potential 0.
 const IMPOSSIBLE: &str = "MARKOV\n2\n2 2\n2\n1 0\n2 0 1\n2\n0 0\n4\n0.1 0.2 0.3 0.4\n";
 /// The best product is 1, and logarithms of other entries are rounded.
 const CERTAIN: &str = "MARKOV\n2\n2 2\n2\n2 0 1\n1 0\n4\n1 0 0.2 0.8\n2\n1 0.3\n";
 
-/// Runs a command with all its outputs: the object, the last row of the CSV, and what `check` says of the certificate.
+/// Runs a command with all outputs; returns the object, the last row of the CSV, and the result of `check`.
 fn outputs(command: &str, file: &Path, more: &[&str], code: i32) -> Result<(Value, Vec<String>, Value)> {
     let [csv, certificate] = ["csv", "cert"].map(|extension| file.with_extension(extension));
     let mut run = fangs();

@@ -1,8 +1,8 @@
-//! What is written for people: the summaries, the help, the shells' completions and the manual.
+//! Texts for people: the summaries, the help, the shells' completions and the manual.
 
 use super::*;
 
-/// What a command prints for people.
+/// Returns the text that a command prints.
 pub(super) fn text(command: &mut Command, code: i32) -> Result<String> {
     Ok(String::from_utf8(command.assert().code(code).get_output().stdout.clone())?)
 }

@@ -1,4 +1,4 @@
-//! Files that are wrong: each gets one message that names the place and what exists, and nothing panics.
+//! Invalid files: each gets one message with the position and the alternatives, and nothing panics.
 
 use super::Setting;
 use super::lines::LINES;
@@ -11,7 +11,7 @@ use fangs_model::model::Variable;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A file with everything in it.
+/// A file with all features.
 const WHOLE: &str = r#"about = "tabu with a taste"
 active = "current_conflicts > 0 and group != night"
 allowed = "age > tenure or cost < least + 1"
@@ -54,7 +54,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// What is said of a file; nothing where it is right.
+/// Returns the message about a file; `None` if it is valid.
 fn said(folder: &Path, text: &[u8]) -> Option<String> {
     let path = folder.join("my.toml");
     std::fs::write(&path, text).expect("files can be made");
@@ -110,7 +110,7 @@ fn messages_name_the_place_and_what_exists() {
     assert!(error.is_input() && error.to_string().contains("absent.toml: cannot read"), "{error}");
 }
 
-/// The same from outside: exit code 2, nothing on standard output, and one line that names the file.
+/// Runs with invalid files exit with code 2, nothing on standard output, and one line that names the file.
 #[test]
 fn runs_with_broken_files_do_not_begin() {
     let folder = folder(&[("wish.csv", WISHES), ("priority.csv", PRIORITIES)]);
@@ -137,7 +137,7 @@ fn the_reference_has_every_name_and_its_listings_are_right() {
     let listings: Vec<&str> = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     let folder = folder(&[("wish.csv", WISHES), ("priority.csv", "0,1\n1,2\n2,3\n")]);
     for listing in &listings {
-        // parts of files stand beside a rating
+        // listings without a rating are parts of files
         let own = listing.contains("rating =");
         let whole = format!("{}{listing}", if own { "" } else { "rating = \"cost\"\n" });
         let whole = whole.replace("[0, 1, \"x17\"]", "[0, \"x1\"]").replace("[2, 3]", "[2]");
@@ -171,7 +171,7 @@ fn nothing_is_too_deep_or_too_long() {
     assert!(message.contains("more than 1048576 bytes"), "{message}");
 }
 
-/// Bytes that files get by accident.
+/// Bytes that mutations insert.
 const STRAY: &[u8] = b" \"'()[]{}=+-*/<>!,.#_\n\\\0\xC3ab09";
 
 #[test]

@@ -1,4 +1,4 @@
-//! The CUDA text of heuristics: it compiles, and a device weighs as the CPU does, bit for bit.
+//! The CUDA source of heuristics compiles, and a device computes the CPU's weights bit for bit.
 
 use super::random::{INPUTS_AND_TABLES, Sample, Visit};
 use super::{DOMAINS, Setting};
@@ -9,7 +9,7 @@ use fangs_heuristics::language::{Heuristic, Scratch};
 use fangs_testing::{gpu, nvrtc};
 use rayon::prelude::*;
 
-/// A thread makes a visit. Its values are taken in two parts, so that aggregates are merged.
+/// A kernel with a visit per thread. Values are processed in two parts, so that aggregates are merged.
 const KERNEL: &str = "
 template <class H>
 __global__ void weigh(const double *fields, const u32 *starts, u32 visits, u32 *weights, u32 *flags) {
@@ -33,10 +33,10 @@ __global__ void weigh(const double *fields, const u32 *starts, u32 visits, u32 *
 }
 ";
 
-/// Samples in a text.
+/// Number of samples per source.
 const BATCH: usize = 50;
 
-/// The text of samples.
+/// Returns the source of samples.
 fn source(heuristics: &[Heuristic]) -> Source {
     let names: Vec<String> = (0..heuristics.len()).map(|index| format!("Sample{index}")).collect();
     let structs: String = names.iter().zip(heuristics).map(|(name, heuristic)| heuristic.cuda(name)).collect();
@@ -89,7 +89,7 @@ fn a_device_weighs_as_the_cpu_does() {
     let mut scratch = Scratch::default();
     let samples: Vec<Sample> = (0..2000).map(|_| Sample::random(&mut rng)).collect();
     let heuristics: Vec<Heuristic> = samples.iter().map(|sample| setting.heuristic(sample)).collect();
-    // the compiler takes a thread a text, and minutes for all
+    // the compiler uses one thread per source, and would take minutes for a single source
     let load = |heuristics: &[Heuristic]| {
         let source = source(heuristics);
         let module = cuda.load(&source).unwrap_or_else(|error| panic!("{error}"));

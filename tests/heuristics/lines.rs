@@ -1,6 +1,6 @@
-//! Files that are wrong, and what is said of them.
+//! Invalid files and their messages.
 
-/// Lines of a file and a part of what is said of them.
+/// Lines of a file, and a part of the message about them.
 pub const LINES: &[(&str, &str)] = &[
     // the file
     ("", "my.toml:1:1: found the end of the text, expected `rating = \"expression\"` or `weight = \"expression\"`"),

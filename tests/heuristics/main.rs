@@ -15,7 +15,7 @@ use random::{Sample, Visit};
 use std::io::Write;
 use tempfile::TempDir;
 
-/// Domains from one value to more than a register of vector code holds.
+/// Domain sizes from one value to more than the lanes of a vector register.
 const DOMAINS: [usize; 9] = [1, 2, 3, 4, 7, 8, 9, 17, 30];
 
 /// The variables, and the tables `priority` and `wish` of random samples.
@@ -44,7 +44,7 @@ impl Setting {
         let mut wishes = wishes;
         for (variable, wishes) in wishes.iter_mut().enumerate() {
             for (value, wish) in wishes.iter_mut().enumerate() {
-                // some stand for the default
+                // some values use the default
                 if (variable + value) % 5 == 0 {
                     *wish = -2.5;
                 } else {

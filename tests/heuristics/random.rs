@@ -1,4 +1,4 @@
-//! Random heuristics: their text, and what they mean by a plain walk over their trees, value by value.
+//! Random heuristics: their text, and their meaning by direct evaluation of their trees, value by value.
 
 use fangs_base::rng::Rng;
 use fangs_heuristics::language::Numbers;
@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Formatter};
 #[derive(Clone, Debug)]
 pub enum Tree {
     Number(f64),
-    /// An input by its place; behind those the tables `priority` and `wish`.
+    /// An input by its index; the tables `priority` and `wish` follow the inputs.
     Input(usize),
     Group,
     Rating,
@@ -24,7 +24,7 @@ pub const PRIORITY: usize = INPUTS.len();
 pub const WISH: usize = INPUTS.len() + 1;
 pub const INPUTS_AND_TABLES: usize = INPUTS.len() + 2;
 
-/// What is known: a number of each input for each value, and the same for tables.
+/// The known numbers: one of each input and table for each value.
 #[derive(Clone, Debug)]
 pub struct Visit {
     pub variable: usize,
@@ -42,11 +42,11 @@ pub struct Sample {
     pub largest: Option<Tree>,
 }
 
-/// What an expression may name.
+/// What an expression may refer to.
 #[derive(Clone, Copy)]
 struct May {
     columns: bool,
-    /// How deep aggregates may nest.
+    /// Limit on the nesting of aggregates.
     aggregates: u32,
     rating: bool,
     best: bool,
@@ -126,7 +126,7 @@ impl Tree {
         Tree::Joined(pick(rng, COMPARISONS), x, y)
     }
 
-    /// Its value for a value of the variable.
+    /// Returns the value of the expression for a value of the variable.
     pub fn value(&self, sample: &Sample, visit: &Visit, value: usize) -> f64 {
         let of = |tree: &Tree| tree.value(sample, visit, value);
         let truth = |holds: bool| f64::from(u8::from(holds));
@@ -182,7 +182,7 @@ impl Tree {
         }
     }
 
-    /// How tightly it binds.
+    /// Returns the precedence of the expression's operator.
     fn level(&self) -> u32 {
         match self {
             Tree::Joined("or", ..) => 1,
@@ -196,7 +196,7 @@ impl Tree {
         }
     }
 
-    /// In brackets only where they are needed.
+    /// Writes the expression with brackets only if they are needed.
     fn show(&self, f: &mut Formatter<'_>, level: u32) -> fmt::Result {
         if self.level() < level {
             write!(f, "(")?;
@@ -263,7 +263,7 @@ impl Sample {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn text(&self, priority: &str, wish: &str) -> String {
         let mut text = format!("rating = \"{}\"\n", self.rating);
         for (name, tree) in
@@ -283,7 +283,7 @@ impl Sample {
         self.active.as_ref().is_none_or(|active| active.value(self, visit, 0) != 0.0)
     }
 
-    /// The weights, and the first value whose weight is no number.
+    /// Returns the weights, and the first value whose weight is NaN.
     pub fn weights(&self, visit: &Visit) -> (Vec<u32>, Option<usize>) {
         let values = 0..visit.known.len();
         let least = values.clone().map(|value| self.rating.value(self, visit, value) + 0.0).fold(f64::INFINITY, min);
@@ -311,7 +311,7 @@ impl Sample {
 }
 
 impl Visit {
-    /// The inputs of a variable with `domain` values: now and then infinite, huge, or not a number.
+    /// Returns random inputs of a variable with `domain` values, sometimes infinite, huge or NaN.
     pub fn random(rng: &mut Rng, variable: usize, domain: usize, priority: f64, wishes: &[f64]) -> Visit {
         let wild = rng.below(4) == 0;
         let mut number = |name: &str| match (name, rng.below(40)) {
@@ -340,7 +340,7 @@ impl Visit {
         Visit { variable, known, columns }
     }
 
-    /// Changes a column.
+    /// Changes an input's column.
     pub fn set(&mut self, name: &str, numbers: &[f64]) {
         let place = INPUTS.iter().position(|input| input.name == name).expect("it is in the list");
         self.columns[place] = numbers.to_vec();

@@ -12,10 +12,10 @@ use fangs_testing::published_network;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// All that a join graph has come to: its bound, those of values, and its functions.
+/// The results of a join graph: its bound, the bounds of values, its functions and unary costs.
 type Left = (Cost, Vec<Vec<Cost>>, Vec<(Scope, Vec<Cost>)>, Vec<Vec<Cost>>);
 
-/// Moves costs over graphs of growing z, each made of what the last one left, and once more over the last one.
+/// Shifts costs over join graphs of growing z, each built from the previous result, and once more over the last graph.
 fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[u32]) -> Vec<Left> {
     let stop = Stop::new();
     let mut all = Vec::new();
@@ -31,7 +31,7 @@ fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[
         let values = graph.value_bounds(&Stop::new()).expect("no stop is set");
         let bound = graph.lower_bound(FORBIDDEN);
         if bound == FORBIDDEN {
-            // what is left of tables without a solution is of no interest
+            // the tables of a problem without a solution do not matter
             return (bound, values, Vec::new(), Vec::new());
         }
         let left = graph.problem(&stop).expect("the device works").expect("it has its tables");
@@ -111,7 +111,8 @@ fn large_join_graphs_leave_the_same_tables() {
     }
 }
 
-/// Shifts between functions to the end, in slices of any size: the bound, those of values, and what is left.
+/// Shifts costs between functions to the end, in slices of any size; returns the bound, those of values, and the
+/// remaining costs.
 fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u32], rng: &mut Rng) -> Left {
     let mut shift = Shift::new(problem, None, order, &Stop::new()).expect("small costs").on(gpu, true);
     let mut slices = 0;
@@ -133,7 +134,8 @@ fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u3
     (bound + left.constant, values, left.functions.iter().map(dense).collect(), left.unary.clone())
 }
 
-/// Whether costs are small enough to shift; then on both sides with the same result. Whether that is the limit.
+/// Checks that device and CPU shift costs alike. Returns `None` if costs are too large, otherwise whether the bound is
+/// the limit.
 fn shifts_alike(gpu: &Arc<Gpu>, problem: Problem, rng: &mut Rng) -> Option<bool> {
     let problem = Arc::new(problem);
     let mut order: Vec<u32> = (0..problem.variables() as u32).collect();
@@ -180,7 +182,7 @@ fn shifting_between_many_functions_leaves_the_same_costs() {
     }
 }
 
-/// Prints how long both take, and compares all costs.
+/// Prints the times of device and CPU, and compares all costs.
 fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
     let stop = Stop::new();
     let order: Vec<u32> = (0..problem.variables() as u32).collect();

@@ -82,7 +82,7 @@ fn mixed_digits_make_the_same_messages() {
     }
 }
 
-/// More functions in a bucket than a kernel takes.
+/// More functions in a bucket than a kernel accepts.
 #[test]
 fn hubs_make_the_same_messages() {
     let Some(gpu) = gpu() else { return };
@@ -98,7 +98,7 @@ fn hubs_make_the_same_messages() {
             Problem { domains: vec![3; n], unary: vec![vec![1, 0, 2]; n], functions, constant: 0, top: FORBIDDEN };
         let problem = Arc::new(problem);
         for after in [0, 8, 11] {
-            // the hub goes after all leaves, or before the last ones
+            // the hub is eliminated after all leaves, or before the last ones
             let mut sequence: Vec<u32> = (1..=leaves).collect();
             sequence.insert(leaves.saturating_sub(after) as usize, 0);
             let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
@@ -107,7 +107,7 @@ fn hubs_make_the_same_messages() {
     }
 }
 
-/// A plan that does not fit is the CPU's, and says so.
+/// A plan that does not fit runs on the CPU, and reports it.
 #[test]
 fn plans_that_do_not_fit_go_to_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -153,7 +153,7 @@ fn streamed_plans_make_the_same_messages() {
     assert!(streamed > 10, "{streamed}");
 }
 
-/// Branch and bound with heavy nodes on the device proves the optimum; its bound never passes it.
+/// Branch and bound with mini-bucket nodes on the device proves the optimum; its bound never exceeds it.
 #[test]
 fn heavy_nodes_prove_the_optimum() {
     let Some(gpu) = gpu() else { return };
@@ -173,7 +173,7 @@ fn heavy_nodes_prove_the_optimum() {
         while run.advance(u64::MAX, &Stop::new()) == Progress::More {}
         let optimum = run.finish().expect("it is done").lower_bound();
 
-        // from the beginning, and once the CPU has split the root
+        // from the start, and after the CPU has split the root
         for before in [0, 5] {
             let begin = Begin { problem: &problem, ub: None, order: &order, memory: 1 << 30, journal: false };
             let mut search = Branch::new(begin, Style::Heavy, &Stop::new()).expect("small costs");

@@ -1,7 +1,7 @@
-//! Elimination and join graphs on a CUDA device against the CPU: every message, table, bound and assignment, bit for
-//! bit.
+//! Elimination and join graphs on a CUDA device compared with the CPU: every message, table, bound and assignment is
+//! equal bit for bit.
 //!
-//! Without a device they are skipped; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
+//! The tests are skipped without a device; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
 
 mod cost_shifting;
 mod elimination;
@@ -22,7 +22,7 @@ fn gpu() -> Option<&'static Arc<Gpu>> {
     needs("FANGS_REQUIRE_GPU", OPENED.get_or_init(|| Cuda::open(0).map(Gpu::new)).as_ref())
 }
 
-/// A random problem of some size: domains of one to `most` values, arities of 2 to 5, dense and sparse.
+/// Returns a random problem: domains of one to `most` values, arities of 2 to 5, dense and sparse.
 fn random(rng: &mut Rng, n: usize, most: u32, functions: usize) -> Problem {
     Shape {
         variables: n,
@@ -46,7 +46,7 @@ fn order(problem: &Problem, rng: &mut Rng) -> Order {
     Order::given(problem, &sequence, &Stop::new()).expect("a permutation")
 }
 
-/// A run of a plan, in slices, on the device or on the CPU.
+/// Runs a plan in slices, on the device or on the CPU.
 fn run(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, plan: &Plan) -> Outcome {
     let mut run = Run::on(gpu, problem.clone(), plan.clone());
     assert_eq!(run.on_device(), gpu.is_some(), "{:?}", run.trouble());

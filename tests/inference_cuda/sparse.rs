@@ -12,7 +12,7 @@ use fangs_testing::published_network;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// By rows: what is listed, what was looked at, and what follows.
+/// Compares sparse elimination on both sides: the listed rows, the visited rows, and the results.
 fn conforms_by_rows(gpu: &Arc<Gpu>, problem: &Arc<Problem>, order: &Order, ub: Option<Cost>) {
     let limits = RowLimits::new(1 << 32, u64::MAX);
     let plan = Plan::by_rows(problem, order, ub, limits, &Stop::new()).expect("keys are narrow");
@@ -57,12 +57,12 @@ fn rows_are_the_cpus() {
     }
 }
 
-/// What join graphs left of published instances, where their folder is there; prints how long both took.
+/// Compares sparse elimination after join graphs of published instances, if present; prints both times.
 #[test]
 fn rows_of_instances_are_the_cpus() {
     let Some(gpu) = gpu() else { return };
     let means = BoundChoice::SparseBe.strategies();
-    // the first try on what a graph of such a z left, or a larger one
+    // the first attempt on the result of a join graph with at least this z
     let z = |attempt: &str| attempt.strip_prefix("jg(")?.split(')').next()?.parse::<u32>().ok();
     for (name, optimum, least) in [("42b", 155050, 5), ("408b", 6225, 5), ("505", 21253, 9)] {
         let Some(network) = published_network(&format!("spot5/{name}.wcsp.xz")) else { continue };

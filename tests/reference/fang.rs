@@ -1,14 +1,15 @@
-//! Algorithms 1 to 4 of the FANG paper as they are printed, one simulated thread group at a time.
+//! Algorithms 1 to 4 of the FANG paper as printed, with one simulated thread group at a time.
 //!
-//! The text between two barriers is a loop over the lanes of the group. Names follow the paper. Where print and
-//! prose disagree, or print cannot be meant, the prose is followed and a comment says so.
+//! The text between two barriers is a loop over the lanes of the group. Names follow the paper. If the printed
+//! algorithm and the prose disagree, or the algorithm cannot be meant as printed, this code follows the prose and a
+//! comment says so.
 
 use fangs_base::rng::{below, mix};
 use fangs_fang::{LocalHeuristic, State};
 
 const WARP_SIZE: usize = 32;
 
-/// The paper's `reduce` of thread-local aggregators, which the engine, having one thread, does without.
+/// The paper's `reduce` of thread-local aggregators, which the engine, with one thread, does not need.
 pub trait Reduce<S>: LocalHeuristic<S> {
     fn reduce(&self, left: Self::Aggregate, right: Self::Aggregate) -> Self::Aggregate;
 }
@@ -22,16 +23,16 @@ pub struct Group {
 }
 
 impl Group {
-    /// `size` lanes, a multiple of the warp size.
+    /// Creates a group of `size` lanes, a multiple of the warp size.
     pub fn new(size: usize) -> Self {
         assert!(size > 0 && size.is_multiple_of(WARP_SIZE));
         Group { size, shared_segments: Vec::new(), shared_prefix_sum: vec![0; size], prefix_sum_storage: Vec::new() }
     }
 
-    /// Algorithm 1.
+    /// Performs algorithm 1 of the paper.
     pub fn assign_active<S: State, H: Reduce<S>>(&mut self, h: &H, x: &mut S) {
-        // Print draws for each variable that can be assigned. The engine draws once a pass and mixes each variable's
-        // bits from that, so that they depend on nothing else; so does this.
+        // The paper draws for each variable that can be assigned. The engine draws once per pass and mixes each
+        // variable's bits from that draw, so that they depend on nothing else; this code does the same.
         let pass = x.rng().draw();
         let active: Vec<usize> = x.active().iter().collect();
         for variable in active {
@@ -52,13 +53,14 @@ impl Group {
             let mut winners = 0;
             for lane in 0..WARP_SIZE {
                 let p = segment * WARP_SIZE + lane;
-                // Section 3.8 mends the bounds: possibility 0 has the left sum 0, the last warp may be part empty.
+                // Section 3.8 corrects the bounds: possibility 0 has the left sum 0, and the last warp may be partly
+                // empty.
                 if p >= possibilities {
                     continue;
                 }
                 let left_sum = if p == 0 { 0 } else { self.prefix_sum_storage[p - 1] };
                 let right_sum = self.prefix_sum_storage[p];
-                // Print has `rightSum < v`, which no lane can meet together with `leftSum <= v`.
+                // The paper has `rightSum < v`, which no lane can satisfy together with `leftSum <= v`.
                 if left_sum <= v && v < right_sum {
                     h.assign(x, variable, p);
                     x.active().deactivate(variable);
@@ -69,7 +71,7 @@ impl Group {
         }
     }
 
-    /// Algorithm 2.
+    /// Performs algorithm 2 of the paper.
     fn rate_all_possibilities<S, H: Reduce<S>>(
         &self,
         h: &H,
@@ -93,13 +95,13 @@ impl Group {
         (rating_storage, aggregate.expect("a group has lanes"))
     }
 
-    /// Algorithm 3.
+    /// Performs algorithm 3 of the paper.
     fn map_all_ratings<S, H: Reduce<S>>(&mut self, h: &H, ratings: &[H::Rating], aggregate: &H::Aggregate) {
         let mut lower_bound = 0;
-        // Section 3.8: the loop is padded to whole groups, so that all lanes meet in the prefix sum.
+        // Section 3.8: the loop is padded to whole groups, so that all lanes take part in the prefix sum.
         for base in (0..ratings.len()).step_by(self.size) {
             for group_index in 0..self.size {
-                // Print sums `initialRating`, an opaque value; the mapped rating is meant.
+                // The paper sums `initialRating`, an undefined value; the mapped rating is meant.
                 let mapped = ratings.get(base + group_index).map_or(0, |&rating| h.map(rating, aggregate));
                 self.shared_prefix_sum[group_index] = u64::from(mapped);
             }
@@ -110,7 +112,8 @@ impl Group {
                 if i < ratings.len() {
                     self.prefix_sum_storage[i] = prefix;
                 }
-                // Print gives every segment the right end of the group; section 3.2 says of the segment's own warp.
+                // The paper gives every segment the right end of the group; section 3.2 describes that of the segment's
+                // own warp.
                 if group_index % WARP_SIZE == 0 && i < ratings.len() {
                     self.shared_segments[i / WARP_SIZE] =
                         lower_bound + self.shared_prefix_sum[group_index + WARP_SIZE - 1];
@@ -120,7 +123,7 @@ impl Group {
         }
     }
 
-    /// Algorithm 4.
+    /// Performs algorithm 4 of the paper.
     fn find_matching_segment(&self, v: u64) -> Option<usize> {
         let segments = self.shared_segments.len();
         for base in (0..segments).step_by(self.size) {
@@ -141,7 +144,7 @@ impl Group {
     }
 }
 
-/// Hillis and Steele's scan, the form that warp shuffles take.
+/// Computes Hillis and Steele's scan, as warp shuffles do.
 fn inclusive_scan(lanes: &mut [u64]) {
     let mut distance = 1;
     while distance < lanes.len() {

@@ -1,4 +1,4 @@
-//! `fangs_search::solve` on small networks of every kind that the model allows, against brute force.
+//! `fangs_search::solve` on small networks of every kind that the model allows, compared with brute force.
 
 mod options;
 
@@ -14,8 +14,8 @@ use fangs_search::{
 };
 use fangs_testing::Shape;
 
-/// A random network: arity 0 to 4, domains of 1 to 5 values, costs of either sign, forbidden entries, ties, dense and
-/// sparse and shared tables, minimised or maximised, with and without a limit or rounded entries.
+/// Returns a random network: arity 0 to 4, domains of 1 to 5 values, costs of either sign, forbidden tuples, ties,
+/// dense and sparse and shared tables, minimised or maximised, with and without a limit or rounded entries.
 fn random(rng: &mut Rng) -> Result<Network, ModelError> {
     let n = 1 + rng.index(6);
     let high = [1, 3, 100, 1 << 40][rng.index(4)];
@@ -45,12 +45,12 @@ fn random(rng: &mut Rng) -> Result<Network, ModelError> {
     Ok(builder.build())
 }
 
-/// A random network that small budgets do not prove: `n` variables of `d` values and random costs.
+/// Returns a random network that small budgets do not prove: `n` variables with `d` values and random costs.
 fn hard(n: u32, d: u32, functions: u32, seed: u64) -> Result<Network, Error> {
     generate::large_sparse(n, d, functions, 100, &mut Rng::new(seed))
 }
 
-/// The least total below top.
+/// Returns the least total below top.
 fn optimum(network: &Network) -> Option<Cost> {
     let mut assignment = vec![0; network.domains().len()];
     let mut best = None;
@@ -66,12 +66,12 @@ fn optimum(network: &Network) -> Option<Cost> {
     }
 }
 
-/// A value as a quantity to minimise.
+/// Returns a value as a quantity to minimise.
 fn minimised(network: &Network, number: Number) -> f64 {
     if network.units().maximise { -number.as_f64() } else { number.as_f64() }
 }
 
-/// The driver of that name.
+/// Returns the driver with a name.
 fn driver(name: &str) -> DriverChoice {
     DriverChoice::named(name).expect("there is such a driver")
 }
@@ -80,7 +80,7 @@ fn small() -> Options {
     Options::default().with(|options| (options.threads, options.assertions) = (Some(1), Assertions::Round))
 }
 
-/// What an event said, for comparisons after the run.
+/// The content of an event, for comparisons after the run.
 struct Heard {
     kind: EventKind,
     cost: Option<Number>,
@@ -90,7 +90,7 @@ struct Heard {
     source: String,
 }
 
-/// Solves and checks everything that holds for any run: events, costs, bounds, status.
+/// Solves, and checks what is true for any run: events, costs, bounds, status.
 fn run(network: &Network, options: &Options) -> (Summary, Vec<Heard>) {
     run_with(network, options, &Stop::new(), |_| {})
 }
@@ -132,7 +132,7 @@ fn run_with(
     for pair in heard.windows(2) {
         let (before, after) = (&pair[0], &pair[1]);
         assert!(before.cost.is_none_or(|old| after.cost.is_some_and(|new| value(new) <= value(old))));
-        // no number is left once there is no solution
+        // an infeasible network has no finite bound
         let has_none = || summary.status == Status::Infeasible;
         assert!(before.bound.is_none_or(|old| after.bound.map_or_else(has_none, |new| value(new) >= value(old))));
         assert!(before.round <= after.round && before.moves <= after.moves);
@@ -221,7 +221,7 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         for (driver, _) in DriverChoice::all() {
             for (_, bound) in BoundChoice::all() {
                 let reduce = case % 3 == 0;
-                // whose driver needs one
+                // if the driver needs one
                 let heuristic = if driver == DriverChoice::GUIDED { heuristics::find("boltzmann") } else { None };
                 let options = small().with(|options| {
                     options.rounds = Some(3);
@@ -250,7 +250,7 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
     Ok(())
 }
 
-/// Costs beyond 32 bits and forbidden entries: a violation cannot cost more than all costs together.
+/// Costs beyond 32 bits and forbidden tuples: the price of a violation cannot exceed all costs together.
 #[test]
 fn allowed_solutions_count_where_violations_are_cheap() -> Result<(), Error> {
     let mut rng = Rng::new(8);
@@ -310,7 +310,7 @@ fn networks_without_choices() -> Result<(), Error> {
     Ok(())
 }
 
-/// Clauses whose violations nothing but weights brings to none in so short a run.
+/// Clauses that only weighting satisfies completely in so short a run.
 #[test]
 fn an_assignment_that_nothing_forbids_is_found() -> Result<(), Error> {
     for seed in 1..4 {

@@ -1,4 +1,4 @@
-//! What options promise: starts, evidence, targets, budgets, equal runs for equal rounds, stops.
+//! Guarantees of options: starts, evidence, targets, budgets, equal runs for equal rounds, stops.
 
 use super::{driver, hard, judge, minimised, optimum, random, run, run_with, small};
 use fangs_base::Error;
@@ -84,7 +84,7 @@ fn runs_stop_for_the_reason_asked_for() -> Result<(), Error> {
     assert!(summary.cost.is_some_and(|cost| cost.as_f64() <= found));
 
     let (summary, _) = run(&network, &blind.clone().with(|options| options.gap = Some(1.0)));
-    // the greedy solution is near enough
+    // the greedy solution is within the gap
     assert_eq!((summary.stopped_by, summary.rounds), (StoppedBy::Gap, 0));
     assert!(summary.gap.is_some_and(|gap| gap <= 1.0));
 
@@ -117,7 +117,7 @@ fn targets_of_networks_that_maximise_are_lower_limits() -> Result<(), Error> {
     Ok(())
 }
 
-/// What must be equal for a budget of rounds.
+/// Returns what must be equal for a budget of rounds.
 fn fixed(summary: &Summary) -> impl PartialEq + std::fmt::Debug + use<> {
     let Summary { cost, bound, solution, rounds, moves, ratings, population, .. } = summary.clone();
     (cost, bound, solution, rounds, moves, ratings, population, summary.bound_method.clone(), summary.z)
@@ -163,8 +163,8 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
     Ok(())
 }
 
-/// The network with variables that no function reads, and some of one value each, which have a cost or are in functions
-/// of others.
+/// Returns the network with additional variables in no function, and some with one value, which have a cost or are in
+/// functions with other variables.
 fn padded(network: &Network) -> Result<Network, Error> {
     let mut builder = Network::builder("padded");
     for &domain in network.domains() {
@@ -255,7 +255,7 @@ fn a_flag_set_before_the_run_ends_it_at_once() -> Result<(), Error> {
     Ok(())
 }
 
-/// 576 variables are searched alike whether 40 others are beside them or not, with reductions and without.
+/// The search of 576 variables is not changed by 40 other variables in no function, with and without reductions.
 #[test]
 fn variables_that_no_function_reads_change_nothing() -> Result<(), Error> {
     let network = generate::grid(24, 24, 5, 0.2, &mut Rng::new(3))?;
@@ -283,8 +283,8 @@ fn variables_that_no_function_reads_change_nothing() -> Result<(), Error> {
     Ok(())
 }
 
-/// Links in pairs whose frequencies have two partners: what is tied is merged, and starts, evidence and equal runs are
-/// as without it.
+/// Links in pairs whose frequencies have two partners: tied variables are merged, and starts, evidence and equal runs
+/// are as without merging.
 #[test]
 fn merged_variables_keep_every_promise() -> Result<(), Error> {
     let parameters = [("n", "24"), ("width", "5"), ("degree", "5"), ("hard", "0.4")];
@@ -307,7 +307,7 @@ fn merged_variables_keep_every_promise() -> Result<(), Error> {
             options.clone().with(|options| options.warm_starts = vec![found.iter().copied().map(Some).collect()]);
         let (after, _) = run(&network, &start.with(|options| options.rounds = Some(0)));
         assert_eq!((after.cost, &after.solution), (first.cost, &first.solution), "seed {seed}");
-        // the values of one link as the search did not choose them
+        // the values of one link differ from those that the search chose
         let other = run(&network, &options.clone().with(|options| options.seed = 99)).0.solution.expect("a solution");
         let evidence = [(0, other[0]), (1, other[1]), (6, other[6])];
         network.observe(&evidence)?;

@@ -1,4 +1,4 @@
-//! The population on the CPU: offspring in parallel, one thread a child, or one child by all threads.
+//! The population on the CPU: each thread makes children of its own, or all threads make one child together.
 
 mod child;
 mod growth;
@@ -22,22 +22,22 @@ use crate::tuning::{FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// Whether a pool on the CPU has a state for each thread: the first on a large core, unless a number was asked for or
-/// the run must be repeated.
+/// Returns whether a pool on the CPU has one state for each thread. This is so for the first pool on a large problem,
+/// unless the user set the number of states or the run must be reproducible.
 pub(crate) fn begins_with_few(context: &SearchContext, epoch: u32) -> bool {
     epoch == 0 && context.is_large() && !context.portable && context.population.is_none()
 }
 
-/// Bytes of a state and of its child.
+/// Returns the bytes of a state and its child.
 pub fn state_bytes(context: &SearchContext) -> usize {
     let tables = &context.tables;
     let ratings = if keeps_ratings(context) { RatingCache::bytes(tables) } else { size_of::<RatingCache>() };
     2 * (size_of::<Elite>() + size_of::<u16>() * tables.variables() + ratings)
 }
 
-/// States that suit a core on the CPU.
+/// Returns the number of states that suits a reduced problem on the CPU.
 pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: u32) -> usize {
-    // a run that must be repeated does not depend on threads
+    // a reproducible run does not depend on the number of threads
     let threads = if context.portable { 1 } else { rayon::current_num_threads() };
     if context.has_one_state() {
         return 1;
@@ -65,8 +65,8 @@ impl Population for CpuPopulation {
     }
 
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
-        // made here: a thread that made them amid offspring might be given another child, which would wait for them for
-        // ever
+        // computed here: a thread that computed them while it makes a child might be given another child, which would
+        // wait for them for ever
         if !self.is_together(context) {
             let no_stop = Stop::new();
             let (layout, regions) = rayon::join(|| context.layout(&no_stop), || context.regions(&no_stop));
@@ -98,7 +98,7 @@ impl Population for CpuPopulation {
         }
         let population = &*self;
         let make = |slot| {
-            // taken out, as a thread that waits for parts of an evaluation may be given another child
+            // taken out, because a thread that waits for parts of an evaluation may be given another child
             let mut storage = STORAGE.take();
             let make = MakeChild { population, slot, generation, context, storage: &mut storage, stop };
             let child = pulp::Arch::new().dispatch(make);
@@ -121,7 +121,7 @@ impl Population for CpuPopulation {
 
     fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
         let mut tally = Tally::default();
-        // new: unlike all elites before, and the offspring of lower slots
+        // a child is new if it differs from all elites before and from the offspring of lower slots
         let mut hashes: FxHashSet<u64> = self.elites.iter().map(|elite| elite.hash).collect();
         for (slot, child) in std::mem::take(&mut self.offspring).into_iter().enumerate() {
             let Child { elite, ratings, plan, .. } = child;
@@ -130,7 +130,7 @@ impl Population for CpuPopulation {
             let new = hashes.insert(elite.hash);
             let accepted = gain >= 0 && (generation.opens() || new);
             if !generation.opens() {
-                // on a large core nearly every child gains a little; what counts is how much
+                // on a large problem nearly every child gains a little, so the amount counts
                 let won = match accepted && gain > 0 {
                     false => 0,
                     true if context.is_large() => gain as u64,
@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Evaluations of so many functions are in parts, and a thread that waits for them may be given another child.
+    /// The problem has enough functions to be evaluated in parts, so a thread that waits for them may be given another
+    /// child.
     #[test]
     fn a_thread_may_be_given_a_child_amid_another() {
         let network = generate("grid", &[("side", "96"), ("d", "2"), ("p2", "0.2")], 3).expect("a family");

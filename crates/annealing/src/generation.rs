@@ -1,9 +1,9 @@
-//! A generation: what the offspring of a population do, and where populations live.
+//! The parameters of a generation of offspring, and the interface of populations.
 //!
-//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes
-//! of the generation's draw, its slot and what is decided, so that offspring can be made in any order and anywhere with
-//! equal results: `CpuPopulation` makes them on the CPU, a device runs the same program as
-//! a kernel.
+//! A child is a function of the population before it, its slot and the parameters of the generation. Each of its random
+//! decisions is mixed from the generation's draw, the slot and the number of the decision. Offspring can therefore be
+//! made in any order and on any machine with equal results: `CpuPopulation` makes them on the CPU, and a device runs
+//! the same program as a kernel.
 
 use crate::core::context::SearchContext;
 use crate::core::effort::LostDevice;
@@ -21,7 +21,7 @@ use crate::tuning::{
 use crate::value_tables::ValueTables;
 use std::ops::Range;
 
-/// What a child decides, numbered: its bits are [`mix`]ed from its key and this.
+/// The numbers of a child's decisions. The random bits of a decision are [`mix`]ed from the child's key and its number.
 pub(crate) mod decision {
     pub const COLD: u64 = 0;
     pub const REGION: u64 = 1;
@@ -29,20 +29,22 @@ pub(crate) mod decision {
     pub const BEFORE: u64 = 3;
     pub const SIZE: u64 = 5;
     pub const SHAPE: u64 = 6;
-    /// Random values: mixed once more with the variable.
+    /// Random values; mixed once more with the number of the variable.
     pub const VALUES: u64 = 7;
-    /// Two for each try.
+    /// Two numbers for each attempt.
     pub const SECOND_PARENT: u64 = 8;
     pub const TIES_BEFORE: u64 = 16;
     pub const TIES_AFTER: u64 = 17;
-    /// Two for each pass: the sweep's draw (or, by the group's key, its order) and the tree move's (its forest).
+    /// Two numbers for each sweep: the draw of the sweep (or, with the key of the group, its order) and that of the
+    /// tree move (or its forest).
     pub const PASSES: u64 = 64;
-    /// Of the generation's draw: what a group shares, numbered from here on, and what all share.
+    /// Mixed with the generation's draw: the keys of groups are numbered from here on.
     pub const OF_GROUP: u64 = 1 << 40;
+    /// Mixed with the generation's draw: the key of decisions that all offspring share.
     pub const OF_ALL: u64 = 1 << 41;
 }
 
-/// The constants as kernels have them.
+/// Returns the declarations of the constants that kernels use.
 pub(super) fn declared() -> String {
     use decision::{
         BEFORE, COLD, OF_ALL, OF_GROUP, PASSES, REGION, SECOND_PARENT, SHAPE, SIZE, TIES_AFTER, TIES_BEFORE, TREE,
@@ -57,26 +59,26 @@ pub(super) fn declared() -> String {
 }
 
 device_structs! {
-    /// What all offspring of a generation share.
+    /// The parameters that all offspring of a generation share.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Generation as "Generation" {
         pub draw: u64,
-        /// The size of a subpopulation: that many neighbouring slots take second parents from each other. 0 where
-        /// offspring begin at random values.
+        /// The number of states of a subpopulation; these neighbouring slots take second parents from each other. It is
+        /// 0 if offspring begin at random values.
         pub subpopulation: u32,
         /// Sweeps of a child, greedy ones not counted.
         pub sweeps: u32,
-        /// Cumulated shares of the choices, in 2^-32.
+        /// Cumulative probabilities of the choices, in units of 2^-32.
         pub cold: [u32; 8],
         pub region: [u32; 4],
         pub tree: [u32; 2],
         pub before: [u32; 2],
-        /// The step of the schedule where the offspring of each choice begin.
+        /// The step of the schedule at which offspring of each choice begin.
         pub starts: [u32; 8],
     }
 }
 
-/// The choices of one child.
+/// The choices of a child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChildPlan {
     pub cold: usize,
@@ -86,7 +88,7 @@ pub(crate) struct ChildPlan {
 }
 
 impl Generation {
-    /// The steps of the schedule where offspring may begin.
+    /// Returns the steps of the schedule at which offspring may begin.
     pub fn starts() -> [u32; 8] {
         COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32)
     }
@@ -103,8 +105,8 @@ impl Generation {
         mix(self.draw, decision::OF_GROUP + slot as u64 / GROUP)
     }
 
-    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device
-    /// all offspring begin together and the slowest ends the generation.
+    /// Returns the choices of the child with `key`. Whether it makes tree moves is chosen for the whole generation: on
+    /// a device all offspring begin together and the slowest ends the generation.
     pub fn plan(&self, key: u64) -> ChildPlan {
         if self.opens() {
             return ChildPlan::default();
@@ -128,15 +130,15 @@ impl Generation {
         (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
     }
 
-    /// How many variables of its second parent the child with `key` takes.
+    /// Returns the number of variables that the child with `key` copies from its second parent.
     pub fn region_size(plan: ChildPlan, key: u64, variables: usize) -> usize {
         let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
         let share = (REGION_SHARES[plan.region] * part) >> 17;
         ((share * variables as u64) >> 16).max(1) as usize
     }
 
-    /// Tournaments of two for a second parent of the same subpopulation that differs from the parent: `(slot, whether
-    /// it does)`.
+    /// Chooses a second parent from the subpopulation by tournaments of two, until it differs from the parent. Returns
+    /// its slot and whether it differs.
     pub fn second_parent(
         &self,
         key: u64,
@@ -161,12 +163,13 @@ impl Generation {
     }
 }
 
-/// What moves in an anneal.
+/// The temperatures of an anneal, and the variables that move in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Heat {
     /// The temperatures, from hot to cold.
     pub steps: Vec<Boltzmann>,
-    /// The least rating of a variable's value at which the variable moves: that of a violation, or [`ALL_MOVE`].
+    /// The minimum cost of a variable's present value at which the variable moves: that of a violation, or
+    /// [`ALL_MOVE`].
     pub least: i32,
 }
 
@@ -176,7 +179,7 @@ impl Default for Heat {
     }
 }
 
-/// Below all ratings.
+/// A minimum cost below all evaluations, so that all variables move.
 pub(crate) const ALL_MOVE: i32 = i32::MIN;
 
 /// Returns the temperatures of a schedule, at which all variables move.
@@ -185,8 +188,8 @@ pub(crate) fn steps(schedule: Schedule) -> Heat {
     Heat { steps: (0..STEPS).map(at).collect(), least: ALL_MOVE }
 }
 
-/// Returns the temperatures at which violations come and go, where only variables in violated functions move. They are
-/// in units of what a violation costs, colder where a variable has more values to leave its best one for.
+/// Returns the temperatures at which violations appear and disappear and only variables in violated functions move.
+/// They are relative to the price of a violation, and lower if variables have more values.
 pub(crate) fn among_violations(tables: &ValueTables) -> Heat {
     let n = tables.variables().max(1);
     let values = (0..n).map(|v| tables.domain(v) as f64).sum::<f64>() / n as f64;
@@ -197,8 +200,8 @@ pub(crate) fn among_violations(tables: &ValueTables) -> Heat {
 }
 
 device_structs! {
-    /// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are offspring
-    /// better than their parents, on large cores by how much.
+    /// The results of the choices of a generation: for each arm the gain and the work. A gain is an offspring better
+    /// than its parent; on large problems it is the decrease in energy.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Tally as "Tally" {
         pub cold: [[u64; 2]; 8],
@@ -209,7 +212,7 @@ device_structs! {
 }
 
 impl Tally {
-    /// Counts a child of a plan, with the gain that it counts for.
+    /// Counts a child with the choices of `plan` and the given gain.
     pub fn note(&mut self, plan: ChildPlan, won: u64) {
         let arms: [&mut [u64; 2]; 4] = [
             &mut self.cold[plan.cold],
@@ -223,67 +226,68 @@ impl Tally {
     }
 }
 
-/// Children made.
+/// The offspring that a population made in one call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offspring {
     pub moves: u64,
     pub ratings: u64,
-    /// How many were made; fewer than asked for after a stop.
+    /// The number of offspring made, which is less than requested after a stop.
     pub made: usize,
-    /// Sweeps of one that is still in the making, or was until now.
+    /// The sweeps made in this call of a child in the making.
     pub sweeps: u32,
-    /// The best child, and the best without violations, if those are better than all before.
+    /// The best child and the best child without violations, if they are better than all before.
     pub best: Vec<Elite>,
     /// The device that has failed, if the other devices continue without it.
     pub lost: Option<LostDevice>,
 }
 
-/// A population after selection.
+/// A population after replacement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replacement {
     pub tally: Tally,
     pub best: i64,
-    /// How many elites have it.
+    /// The number of elites with the best energy.
     pub at_best: usize,
 }
 
-/// Where a population lives and its offspring are made.
+/// A population of states, and the place where its offspring are made.
 pub(crate) trait Population: Send {
-    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are
-    /// those of the first offspring.
+    /// Returns the number of states that suits the reduced problem in the `epoch`-th pool, if the user has not set one.
+    /// `base_sweeps` are the sweeps of the first offspring.
     fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
 
     fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError>;
 
-    /// Sweeps that take as long as a tree move.
+    /// Returns the number of sweeps that take as long as a tree move.
     fn tree_sweeps(&self, context: &SearchContext) -> f64 {
         let _ = context;
         TREE_SWEEPS
     }
 
-    /// How much work it does in the time that a core of the CPU does one unit.
+    /// Returns the work that the population does while a core of the CPU does one unit.
     fn speed(&self, context: &SearchContext) -> u64 {
         let _ = context;
         1
     }
 
-    /// Whether all threads make one child together.
+    /// Returns whether all threads, or a whole device, make one child together.
     fn is_together(&self, context: &SearchContext) -> bool {
         let _ = context;
         false
     }
 
-    /// Whether all offspring of a generation take about as long as a few: they are then made at once.
+    /// Returns whether all offspring of a generation take about as long as a few of them, so that they are made at
+    /// once.
     fn at_once(&self) -> bool {
         false
     }
 
-    /// Forgets everything and makes room for `states`; `seeds`, as many at most, take the first slots.
+    /// Discards all states and allocates `states` new ones. `seeds`, at most that many, take the first slots.
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError>;
 
     fn heat(&mut self, heat: Heat) -> Result<(), DeviceError>;
 
-    /// Makes the offspring of some slots.
+    /// Makes the offspring of a range of slots.
     fn make_offspring(
         &mut self,
         context: &SearchContext,
@@ -292,11 +296,11 @@ pub(crate) trait Population: Send {
         stop: &Stop,
     ) -> Result<Offspring, DeviceError>;
 
-    /// All offspring are made: they replace their parents where they are not worse and new.
+    /// Lets offspring replace their parents if they are new and not worse. All offspring must have been made.
     fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError>;
 
-    /// A whole generation of `states` offspring, for a population that makes them at once. Not replacement where a stop
-    /// came before the last.
+    /// Makes and replaces a whole generation of `states` offspring, for a population that makes them at once. The
+    /// replacement is `None` if a stop came before the last child.
     fn make_generation(
         &mut self,
         context: &SearchContext,
@@ -309,13 +313,13 @@ pub(crate) trait Population: Send {
         Ok((offspring, replacement))
     }
 
-    /// Takes in an assignment found elsewhere, in place of the elite that it differs least from, the first of equals.
+    /// Replaces the elite that differs least from `elite` (the first of equals) by it.
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError>;
 
-    /// Up to `count` of the best known elites, best first, ties by slot; their energies may be left out.
+    /// Returns up to `count` evaluated elites, best first, ties by slot. Their energies may lack the violations.
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
 
-    /// The best elite, ties by hash.
+    /// Returns the best elite, ties by hash, or `None` if there is no evaluated elite.
     fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError>;
 }
 

@@ -1,40 +1,40 @@
-//! The local heuristic `boltzmann`: a value's rating is what the functions on its variable would cost, its weight
-//! exp(-rating / T). One FANG pass with it is a sweep of heat-bath (Gibbs) sampling at temperature T.
+//! The local heuristic `boltzmann`: the evaluation of a value is the cost of the functions on its variable, and its
+//! weight is exp(-cost / T). One pass of FANG's successor generation with it is a sweep of heat-bath (Gibbs) sampling
+//! at temperature T.
 
 use super::state::AnnealState;
 use crate::fang::LocalHeuristic;
 use crate::fang::boltzmann::{Boltzmann, Least, boltzmann_weights};
 use crate::value_tables::ValueTables;
 
-/// Heat bath over the values of one variable, whose ratings come from `source`.
+/// A heat bath over the values of one variable, whose evaluations come from `source`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeatBath<'a, R = AllFunctions> {
     pub tables: &'a ValueTables,
     pub boltzmann: Boltzmann,
-    /// The least rating of a variable's value at which the variable moves.
+    /// The minimum cost of a variable's present value at which the variable moves.
     pub least: i32,
     pub source: R,
 }
 
-/// Fills a variable's row of ratings.
+/// A source of a variable's row of evaluations.
 pub(crate) trait RatingSource {
-    /// Rates every value of `variable`; padded places get at least
-    /// [`PADDING`](crate::value_tables::PADDING).
+    /// Evaluates every value of `variable`; padding entries get at least [`PADDING`](crate::value_tables::PADDING).
     fn fill(&self, tables: &ValueTables, state: &AnnealState, variable: usize, ratings: &mut [i32]);
 
-    /// Returns the rating of a variable's value.
+    /// Returns the evaluation of a variable's present value.
     fn own(&self, tables: &ValueTables, state: &AnnealState, variable: usize) -> i32 {
         let mut row = vec![0; tables.width[variable] as usize];
         self.fill(tables, state, variable, &mut row);
         row[usize::from(state.values[variable])]
     }
 
-    /// A variable is about to leave its value for another.
+    /// Updates the source before a variable changes to the value `_value`.
     #[inline(always)]
     fn moves(&self, _: &ValueTables, _: &AnnealState, _variable: usize, _value: u16) {}
 }
 
-/// All functions on the variable, under the values of the others.
+/// Evaluations by all functions on the variable, given the values of the others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllFunctions;
 
@@ -46,7 +46,7 @@ impl RatingSource for AllFunctions {
 }
 
 impl<R: RatingSource> HeatBath<'_, R> {
-    /// Whether a variable may leave its value: whether the value's rating is at least [`least`](Self::least).
+    /// Returns whether a variable may move: whether its present value costs at least [`least`](Self::least).
     #[inline(always)]
     pub fn may_move(&self, state: &AnnealState, variable: u32) -> bool {
         self.source.own(self.tables, state, variable as usize) >= self.least
@@ -57,7 +57,7 @@ impl<R: RatingSource> LocalHeuristic<AnnealState> for HeatBath<'_, R> {
     type Rating = i32;
     type Aggregate = Least;
 
-    /// The padded row; what is beyond the domain weighs nothing.
+    /// The padded length of the row; entries beyond the domain have weight 0.
     #[inline(always)]
     fn possibilities(&self, _: &AnnealState, variable: usize) -> usize {
         self.tables.width[variable] as usize

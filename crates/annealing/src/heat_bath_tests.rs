@@ -1,4 +1,4 @@
-//! Heat baths and sweeps against energies recomputed from the core's tables.
+//! Tests of heat baths and sweeps against energies recomputed from the tables of the reduced problem.
 
 use crate::core::context::SearchContext;
 use crate::fang::boltzmann::Boltzmann;
@@ -50,7 +50,7 @@ fn heat_baths_agree_with_their_single_forms() {
     }
 }
 
-/// Only best values, ties at random.
+/// Returns a heat bath at temperature 0, which samples only best values, ties at random.
 fn greedy(tables: &ValueTables) -> HeatBath<'_> {
     HeatBath { tables, boltzmann: Boltzmann::GREEDY, least: ALL_MOVE, source: AllFunctions }
 }

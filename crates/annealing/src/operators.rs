@@ -1,4 +1,4 @@
-//! Operator selection: what offspring may choose, and what pays.
+//! Operator selection: the choices that offspring have, and how much each choice gains.
 
 use super::generation::Tally;
 use crate::core::bandit::Bandit;
@@ -10,7 +10,7 @@ pub(crate) struct OperatorSelection {
     pub region: Bandit,
     pub tree: Bandit,
     pub before: Bandit,
-    /// Of a whole generation.
+    /// The end of the temperatures, chosen for a whole generation.
     pub end: Bandit,
 }
 
@@ -26,10 +26,10 @@ impl OperatorSelection {
         }
     }
 
-    /// A generation of this tally ended; a child with tree moves took `tree_factor` times the work noted, and all took
-    /// the `end`-th temperatures.
+    /// Records the tally of a generation. A child with tree moves took `tree_factor` times the work noted, and all
+    /// children annealed at the `end`-th temperatures.
     pub fn note(&mut self, tally: &Tally, tree_factor: f64, end: usize) {
-        // every child is noted once with each kind of choice
+        // every child is counted once for each kind of choice
         tally.before.iter().for_each(|&[gain, work]| self.end.note(end, gain as f64, work as f64));
         self.end.update();
         let bandits: [(&mut Bandit, &[[u64; 2]]); 4] = [

@@ -1,4 +1,5 @@
-//! Partitions of a core's variables for devices that sweep one state together. The parts have about equal work.
+//! Partitions of the variables of a reduced problem for devices that sweep one state together. The parts have about
+//! equal work.
 //!
 //! A part is an interval of a breadth-first order, so on grids few variables have neighbours in another part. On random
 //! networks with three functions per variable, 82 % of the variables have such neighbours. METIS reaches 75 % but takes

@@ -1,4 +1,5 @@
-//! The phases of a pool: anneals from random values, longer and longer ones from known solutions, and generations.
+//! The phases of a pool: anneals from random values, anneals of increasing length from known solutions, and
+//! generations.
 
 use super::cpu::begins_with_few;
 use super::{Annealing, child_work};
@@ -13,13 +14,14 @@ use crate::tuning::{
     PATIENCE, SHORT_OPENING_SWEEPS, SURE, TREE_EVERY,
 };
 
-/// What a generation's offspring do.
+/// The kind of a generation's offspring: anneals from random values, anneals from a known solution, or offspring by
+/// crossover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Open {
         sweeps: u32,
     },
-    /// From a solution that is known, where offspring take long: each longer and hotter than the last.
+    /// Anneals from a known solution, each longer and hotter than the last; used if a child takes long.
     Climb {
         sweeps: u32,
     },
@@ -27,7 +29,7 @@ pub(super) enum Phase {
 }
 
 impl Annealing {
-    /// The second anneal of a pool.
+    /// Returns the phase of the second anneal of a pool.
     pub(super) fn opening(&self, context: &SearchContext) -> Phase {
         let sweeps = match self.population.at_once() {
             true => SHORT_OPENING_SWEEPS,
@@ -37,7 +39,7 @@ impl Annealing {
         Phase::Open { sweeps: self.long.unwrap_or(sweeps) }
     }
 
-    /// Whether anneals double as long as the run goes on, here where children are made.
+    /// Returns whether the anneals get longer throughout the run where the children are made at present.
     pub(super) fn keeps_climbing(&self, context: &SearchContext) -> bool {
         self.population.is_together(context) && !context.falls_into_parts()
     }
@@ -85,7 +87,7 @@ impl Annealing {
         if self.is_quick(context) { CLIMB_GROWTH } else { 2 }
     }
 
-    /// What follows from a finished generation.
+    /// Chooses the next phase after a generation, or begins a new pool.
     pub(super) fn follow(
         &mut self,
         context: &SearchContext,
@@ -134,14 +136,14 @@ impl Annealing {
         Ok(())
     }
 
-    /// What follows where a generation takes long: longer offspring, then others' parts, then a new pool.
+    /// Chooses the next step on a large problem: longer offspring, then elites of the archive, then a new pool.
     fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         if self.is_quick(context) {
             let sweeps = self.work / context.sweep_work.max(1) / GROWTH;
             self.sweeps = sweeps.clamp(LEAST_SWEEPS.into(), MOST_SWEEPS.into()) as u32;
             return Ok(());
         }
-        // no generation takes longer than all before it together: solutions keep coming
+        // no generation takes longer than all before it together, so that better states are reported steadily
         let longer = child_work(context, 2 * self.sweeps).saturating_mul(self.states as u64);
         if self.stalled < LARGE_PATIENCE || longer > self.work {
             return Ok(());

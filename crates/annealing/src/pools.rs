@@ -1,4 +1,5 @@
-//! How the pools of a run begin: the first one, the next one, one on another core, one on the CPU after a device.
+//! The beginning of pools: the first one, later ones, one on another reduced problem, and one on the CPU after a device
+//! failed.
 
 use super::cpu::{CpuPopulation, begins_with_few};
 use super::cuda::CudaPopulation;
@@ -20,10 +21,10 @@ use crate::tuning::{ARCHIVE, CROSS_EVERY, FIRST_SWEEPS, LONG_WORK};
 use std::time::Duration;
 
 impl Annealing {
-    /// Begins the first pool; says why it is not on the device where there is one.
+    /// Begins the first pool. Returns the reason if it is not on the device although there is one.
     pub(super) fn begin(&mut self, context: &SearchContext, pool: &Pool) -> Result<Option<String>, DeviceError> {
         let note = self.choose_backend(context)?;
-        // what the CPU has found while the device opened; on large cores it is taken in later
+        // the elites that the CPU found while the device opened; on large problems they are adopted later
         let boards = self.device.is_some() && !context.portable && !context.is_large();
         let goes_on = self.long.is_none() && !self.population.at_once() && begins_with_few(context, 0);
         let climbs = (goes_on || self.population.is_together(context)) && !pool.elites().is_empty();
@@ -34,10 +35,10 @@ impl Annealing {
         Ok(note)
     }
 
-    /// Begins a pool, `seeds` among it and, where `fill`, their copies.
+    /// Begins a pool that contains `seeds` and, if `fill` is set, copies of them in all other slots.
     fn open(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.states = match (self.long, context.population) {
-            // a run that must be repeated does not depend on threads
+            // a reproducible run does not depend on the number of threads
             (Some(_), None) if !context.portable => rayon::current_num_threads(),
             (Some(_), _) => 1,
             (None, Some(wanted)) => clipped(wanted, self.population.most_states(context)?, &mut self.clipped),
@@ -46,7 +47,8 @@ impl Annealing {
         self.reopen(context, seeds, fill)
     }
 
-    /// The same with as many states as before.
+    /// Begins a pool with the present number of states, of which `seeds` take the first slots or, if `fill` is set,
+    /// all.
     fn reopen(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.made = 0;
         self.generation = None;
@@ -61,8 +63,9 @@ impl Annealing {
         Ok(())
     }
 
-    /// Begins on a core that is large where the last one, if any, was not, or the other way round: offspring that suit
-    /// the one are too long for the other, and too few or too many.
+    /// Begins a pool with parameters that suit the size of the problem. It begins the first pool and those of problems
+    /// that became large or small, because the offspring of one kind are too long for the other, and too few or too
+    /// many.
     fn begin_kind(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         (self.large, self.together) = (context.is_large(), self.population.is_together(context));
         self.epoch = 0;
@@ -73,12 +76,12 @@ impl Annealing {
         self.open(context, seeds, fill)
     }
 
-    /// Begins on a core that the last one became, with the best states of that.
+    /// Begins on a reduced problem that replaces the last one, with the best states of the last one.
     pub(super) fn follow_core(&mut self, context: &SearchContext, elites: &[Elite]) -> Result<(), DeviceError> {
         let _ = self.choose_backend(context)?;
-        // copies fill the pool: a child whose second parent is its parent's copy takes random values instead
+        // copies fill the pool: a child whose second parent is a copy of its parent takes random values instead
         if self.states == 0 {
-            // a run that goes on from a checkpoint
+            // a run resumed from a checkpoint
             self.open(context, elites, true)
         } else if (self.large, self.together) == (context.is_large(), self.population.is_together(context)) {
             self.reopen(context, elites, true)
@@ -87,7 +90,7 @@ impl Annealing {
         }
     }
 
-    /// Where offspring are made from now on; says why it is not the device where there is one.
+    /// Chooses where offspring are made from now on. Returns the reason if it is not the device although there is one.
     fn choose_backend(&mut self, context: &SearchContext) -> Result<Option<String>, DeviceError> {
         let Some(device) = &self.device else { return Ok(None) };
         if let Some(what) = unfit(context) {
@@ -101,8 +104,9 @@ impl Annealing {
         Ok(None)
     }
 
-    /// Leaves the one state of a device for a population if that is due: many states whose parts are put together come
-    /// further in the end, but one is far ahead at first. The population's kernels are compiled meanwhile.
+    /// Replaces the one state of a device by a population if it is time for that. Many states combined by components
+    /// reach better costs in the end, but one state is far ahead at first. The kernels of the population are compiled
+    /// meanwhile.
     pub(super) fn leave_one_state(&mut self, context: &SearchContext, stop: &Stop) -> Result<(), DeviceError> {
         let Some(device) = self.device.as_ref().filter(|_| self.population.is_together(context)) else { return Ok(()) };
         let time = self.work / self.population.speed(context).max(1);
@@ -140,7 +144,8 @@ impl Annealing {
         self.lost_partner = Some(lost);
     }
 
-    /// The device failed: what was found is in the pool and the archive; a new population begins on the CPU.
+    /// Continues on the CPU with a new population after the device has failed. The incumbents are in the pool and the
+    /// archive.
     pub(super) fn go_on_on_the_host(&mut self) {
         self.device = None;
         self.partners = None;
@@ -163,11 +168,11 @@ impl Annealing {
             self.long.map(|sweeps| if child_work(context, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
         self.phase = self.opening(context);
         let large = context.is_large();
-        // every other epoch anneals twice, then four times as long (the ruler sequence): which length pays differs. On
-        // large cores it grows within the epoch
+        // the sweeps of later epochs follow the ruler sequence, because the best length differs: every other epoch
+        // anneals twice as long, every fourth four times. On large problems they grow within an epoch
         self.sweeps = self.base_sweeps(context) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
-        // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at
-        // its end
+        // every few epochs the best elites of earlier pools form half of a pool and new states the rest; on large
+        // problems they join every pool at its end
         let crossed = if !large && self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
         let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();
         self.open(context, &seeds, false)

@@ -1,8 +1,8 @@
-//! Ratings kept from visit to visit. Most visits of a cool state change nothing (on grids and pedigrees 26 of 27,
-//! on frequency assignment 4 of 5), and what a visit reads is in no cache: on a grid of 10000 variables that is three
-//! quarters of its time. So a variable's row is made at its first visit, and a move brings the rows of its neighbours
-//! up to date. They are the same integers either way. On small cores a child begins with its parent's rows:
-//! three sweeps would not pay for making them.
+//! Evaluations that are kept from sweep to sweep. Most visits of a cool state change nothing (on grids and pedigrees 26
+//! of 27, on frequency assignment 4 of 5), and the data that a visit reads is in no cache: on a grid of 10000 variables
+//! that takes three quarters of the time. Therefore a variable's row is computed at its first visit, and a move updates
+//! the rows of its neighbours. The integers are the same with and without the cache. On small problems a child begins
+//! with the rows of its parent, because three sweeps would not pay for computing them.
 
 use super::heat_bath::RatingSource;
 use super::state::AnnealState;
@@ -12,24 +12,24 @@ use crate::stop::Stop;
 use crate::value_tables::ValueTables;
 use std::cell::RefCell;
 
-/// The ratings of one state.
+/// The evaluations of one state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RatingCache {
-    /// A row for each variable. What stands in one that is not known makes no difference.
+    /// A row for each variable; the entries of rows that are not known are meaningless.
     sums: Vec<i32>,
-    /// Of variables; empty where there are no rows.
+    /// Whether each variable's row is known; empty if there are no rows.
     pub known: Vec<bool>,
-    /// The sum of the state's entries, as long as rows of all that moved were known.
+    /// The sum of the state's entries; `None` once a variable has moved whose row was unknown.
     pub total: Option<i64>,
 }
 
 impl RatingCache {
-    /// Bytes of those of a state.
+    /// Returns the bytes of the evaluations of one state.
     pub fn bytes(tables: &ValueTables) -> usize {
         size_of::<RatingCache>() + tables.moves() * size_of::<i32>() + tables.variables()
     }
 
-    /// Nothing is known.
+    /// Allocates the rows and marks all of them as unknown.
     pub fn forget(&mut self, layout: &MoveLayout) {
         self.sums.resize(layout.moves(), 0);
         self.known.clear();
@@ -37,14 +37,15 @@ impl RatingCache {
         self.total = None;
     }
 
-    /// Becomes those of another state, whose entries have this sum, in the room that it has.
+    /// Becomes a copy of `other` with the given sum of entries; reuses its own storage.
     pub fn copy(&mut self, other: &RatingCache, total: Option<i64>) {
         self.sums.clone_from(&other.sums);
         self.known.clone_from(&other.known);
         self.total = total;
     }
 
-    /// What moved otherwise, in any order: `old` becomes `new`. Nothing here is of use once `stop` is set.
+    /// Updates the rows for all variables whose values differ between `old` and `new`, and makes `old` equal to `new`.
+    /// The rows are useless once `stop` is set.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -76,7 +77,7 @@ impl RatingCache {
     }
 }
 
-/// All functions on a variable, from what is kept.
+/// Evaluations by all functions on a variable, read from a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CachedRatings<'a> {
     pub layout: &'a MoveLayout,
@@ -89,7 +90,7 @@ impl RatingSource for CachedRatings<'_> {
         let RatingCache { sums, known, .. } = &mut *self.ratings.borrow_mut();
         let sums = &mut sums[self.layout.range(variable)];
         if std::mem::replace(&mut known[variable], true) {
-            // a copy of a length that the compiler does not know is a call
+            // a copy whose length the compiler does not know becomes a call
             match ratings.len() {
                 4 => ratings[..4].copy_from_slice(&sums[..4]),
                 8 => ratings[..8].copy_from_slice(&sums[..8]),

@@ -1,4 +1,4 @@
-//! How fast generations of children are made.
+//! Measurements of the speed at which generations of children are made.
 
 use crate::core::context::SearchContext;
 use crate::cpu::CpuPopulation;
@@ -11,27 +11,28 @@ use crate::tuning::GREEDY_SWEEPS;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A pool late enough to have as many states as there ever are.
+/// The number of a pool late enough to have the maximum number of states.
 const FULL: u32 = 30;
 
-/// Generations that were measured.
+/// Measurements of generations.
 #[derive(Clone, Debug)]
 pub struct Generations {
-    /// Children of each.
+    /// The number of children of each generation.
     pub states: usize,
     /// Sweeps of a child, the greedy ones included.
     pub sweeps: u32,
-    /// Seconds in which each one's children were made.
+    /// The seconds in which the children of each generation were made.
     pub making: Vec<f64>,
-    /// Seconds in which they replaced their parents.
+    /// The seconds in which the children of each generation replaced their parents.
     pub replacing: Vec<f64>,
-    /// Assignments that changed a value, of all.
+    /// Assignments that changed a value, over all generations.
     pub moves: u64,
-    /// Candidate values rated, of all.
+    /// Evaluated values, over all generations.
     pub ratings: u64,
 }
 
-/// Makes `repeats` generations of five sweeps and two greedy ones from settled states, on the CPU or a device.
+/// Makes `repeats` generations from settled states, on the CPU or a device. A child has 5 sweeps, or 50 on large
+/// problems, and the greedy ones.
 ///
 /// # Errors
 /// The device's.

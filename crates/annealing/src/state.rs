@@ -1,10 +1,10 @@
-//! A state of the annealing: one assignment of the core with its random stream.
+//! A state of the annealing: one assignment of the reduced problem, with its random stream.
 
 use crate::fang;
 use crate::fang::Active;
 use crate::rng::Rng;
 
-/// One assignment, its active variables, its successor value, and what was done to it.
+/// An assignment, its active variables, its random stream, and counters of its moves and evaluations.
 #[derive(Clone, Debug)]
 pub(crate) struct AnnealState {
     pub values: Vec<u16>,
@@ -15,7 +15,7 @@ pub(crate) struct AnnealState {
 }
 
 impl AnnealState {
-    /// All variables at value 0, none active.
+    /// Returns the state with all variables at value 0 and none active.
     pub fn new(variables: usize, rng: Rng) -> Self {
         AnnealState { values: vec![0; variables], active: Active::new(variables), rng, moves: 0, ratings: 0 }
     }

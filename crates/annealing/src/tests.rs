@@ -1,4 +1,4 @@
-//! Which generation comes next, on cores small and large.
+//! Tests of the choice of the next generation, on small and large problems.
 
 use super::cpu::suitable_states;
 use super::*;
@@ -34,7 +34,7 @@ fn long_annealing_begins_with_ever_longer_anneals_of_few_states() {
         (long.states, long.epoch, long.work, pool.best())
     };
     assert_eq!(run(&context).0, rayon::current_num_threads());
-    // a run that must be repeated does the same whatever the threads
+    // a reproducible run does not depend on the threads
     context.portable = true;
     let portable = |threads: usize| {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
@@ -132,7 +132,7 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
         assert_eq!((again.1, again.2), (ends, best), "a run can be repeated");
         let last = |heat: &Heat| heat.steps[STEPS - 1].numbers();
         assert!(choices == 1 || last(&anneal.temperatures[0]) != last(&anneal.temperatures[1]));
-        // a new core has temperatures of its own
+        // a new reduced problem has its own temperatures
         anneal.rebase(&context, &|values| Some(Elite::new(&context.tables, values.to_vec())));
         assert!(anneal.temperatures.is_empty());
     }
@@ -156,7 +156,7 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
         drop(anneal.round(&large, &mut pool, &Stop::new()));
     }
     let before = (anneal.sweeps, anneal.states);
-    // one after the other, before anybody has looked at the first
+    // one after the other, before the driver has used the first
     let to = |context: &SearchContext, values: &[u16]| {
         Some(Elite::new(&context.tables, values[..context.variables()].to_vec()))
     };
@@ -167,7 +167,7 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
     drop(anneal.round(&smaller, &mut Pool::default(), &Stop::new()));
     assert_eq!((anneal.sweeps, anneal.states), (2, suitable_states(&smaller, 2, 0)));
     assert!(before.0 > 2 && before.1 < anneal.states && anneal.moved.is_none());
-    // the same kind goes on as it was
+    // a problem of equal size continues with the present parameters
     anneal.sweeps = 8;
     anneal.rebase(&smaller, &|values| to(&smaller, values));
     let states = anneal.states;
@@ -191,7 +191,7 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
             (0..rounds).for_each(|_| drop(anneal.round(&context, pool, &Stop::new())));
             anneal
         };
-        // what a long run has found is a stranger's to a short one
+        // a solution of a long run is new to a short one
         let mut pool = Pool::default();
         drop(run(&mut pool, 1, 20));
         let known = pool.best();
@@ -222,7 +222,7 @@ fn first_pools_of_large_cores_have_a_state_for_each_thread() {
         workers.install(|| [0, 1].map(|epoch| suitable_states(context, 50, epoch)))
     };
     assert_eq!([1, 2, 16].map(|threads| states(&context, threads)), [[1, 4], [2, 8], [16, 16]]);
-    // a run that must be repeated has the same whatever the threads
+    // a reproducible run does not depend on the threads
     context.portable = true;
     assert_eq!([1, 2, 16].map(|threads| states(&context, threads)), [[4, 4]; 3]);
 }
@@ -256,7 +256,7 @@ fn large_cores_begin_at_a_solution_that_is_known() {
     }
 }
 
-/// Returns a sparse core of 700 variables that counts as vast.
+/// Returns a sparse problem of 700 variables that counts as vast.
 fn climbing() -> SearchContext {
     let settings = [("n", "700"), ("d", "2"), ("functions", "3500")];
     let network = generate("large-sparse", &settings, 1).expect("a family");
@@ -311,7 +311,7 @@ fn variables_in_violated_functions_move_alone_until_an_assignment_is_feasible() 
     };
     assert!(!round(&mut anneal));
     assert_eq!(anneal.temperatures[0].least, context.tables.hard);
-    // on another core, too
+    // on another reduced problem, too
     anneal.rebase(&context, &|values| Some(Elite::new(&context.tables, values.to_vec())));
     assert!(anneal.temperatures.is_empty() && !round(&mut anneal));
     assert_eq!(anneal.temperatures[0].least, context.tables.hard);

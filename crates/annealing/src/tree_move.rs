@@ -1,5 +1,6 @@
-//! Tree moves: the variables of a random induced forest are assigned together, given the rest. Costs are eliminated
-//! exactly from the leaves up (min-sum); on the way down each variable is drawn by its FANG heat bath given its parent.
+//! Tree moves: all variables of a random induced forest are assigned together, given the other variables. Costs are
+//! eliminated exactly from the leaves up (min-sum). On the way down each variable is sampled from its heat bath given
+//! its parent's value.
 
 use super::heat_bath::{HeatBath, RatingSource};
 use super::state::AnnealState;
@@ -12,7 +13,7 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use crate::value_tables::{Row, RowEntry, ValueTables, on_rows};
 
-/// Storage of tree moves, one for each thread.
+/// Scratch storage of tree moves, one for each thread.
 #[derive(Debug, Default)]
 pub(crate) struct TreeScratch {
     ratings: Vec<i32>,
@@ -20,7 +21,7 @@ pub(crate) struct TreeScratch {
     scratch: Scratch<i32>,
 }
 
-/// Ratings of a tree's variable given its parent: its row plus the edge's.
+/// Evaluations of a tree variable given its parent's value: its row plus the row of the edge.
 struct GivenParent<'a> {
     row: &'a [i32],
     edge: Option<Row<'a>>,
@@ -38,11 +39,11 @@ impl RatingSource for GivenParent<'_> {
     }
 }
 
-/// Assigns a forest's variables given the others: min-sum upward, heat bath downward, each variable's bits mixed from
-/// `draw`.
+/// Assigns the variables of a forest given the others: min-sum upward, heat bath downward. The random bits of each
+/// variable are mixed from `draw`.
 ///
 /// # Errors
-/// [`Error::Stopped`], some of the variables being assigned.
+/// [`Error::Stopped`]; some of the variables are assigned then.
 #[inline(always)]
 pub(crate) fn tree_move(
     forest: &Forest,
@@ -74,7 +75,7 @@ pub(crate) fn tree_move(
         message.clear();
         message.resize(width(parent), i32::MAX);
         let domain = tables.domain(node.variable as usize);
-        // parents stand before their offspring, so their rows do too
+        // parents precede their children, and so do their rows
         let (before, own) = buffer.split_at_mut(node.row as usize);
         for (value, &cost) in own[..domain].iter().enumerate() {
             let edge = node.up as usize + value * node.up_stride as usize;

@@ -1,9 +1,9 @@
-//! What a run is doing, for display: written by the run, read at any time from any thread.
+//! The current activity of a run, for display: written by the run, read at any time from any thread.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The current activity, in words. Clones share it.
+/// The current activity of a run, in words. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Activity(Arc<Mutex<Now>>);
 
@@ -14,12 +14,12 @@ struct Now {
 }
 
 impl Activity {
-    /// Records that a phase has begun, such as `reducing`, or the round of a driver.
+    /// Records that a phase such as `reducing`, or the round of a driver, has begun.
     pub fn step(&self, step: &'static str) {
         self.now().step = step;
     }
 
-    /// Records the current bound method, such as `mini-buckets`; empty where there is none.
+    /// Records the current bound method, such as `mini-buckets`; empty if there is none.
     pub fn bounds(&self, by: &'static str) {
         self.now().bounds = by;
     }

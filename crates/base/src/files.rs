@@ -1,4 +1,4 @@
-//! Files of the system: reads that end with the stop flag, and the identity of files under different names.
+//! Files of the system: reading that ends with the stop flag, and the identity of files under different names.
 
 use crate::error::Error;
 use crate::stop::Stop;
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// Bytes of a text that is read as a whole: room for every variable of 40 million.
+/// The maximum number of bytes of a text that is read as a whole: enough for each of 40 million variables.
 pub const LARGEST_TEXT: u64 = 1 << 29;
 
-/// How long to wait between two reads of the stop flag.
+/// The time between two checks of the stop flag while waiting.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// A stream of bytes.
 pub type Stream<'a> = Box<dyn Read + 'a>;
 
-/// Opens a file. A pipe that no process writes to does not delay the end of the run.
+/// Opens a file. A pipe without a writer does not delay the end of the run.
 pub fn open<'a>(path: &Path, stop: &'a Stop) -> io::Result<Stream<'a>> {
     let metadata = std::fs::metadata(path)?;
     if metadata.is_file() || metadata.is_dir() {
@@ -29,19 +29,21 @@ pub fn open<'a>(path: &Path, stop: &'a Stop) -> io::Result<Stream<'a>> {
     Ok(Box::new(Patient::new(move || File::open(path), stop)?))
 }
 
-/// All bytes of a file, `most` at most.
+/// Reads a file of at most `most` bytes.
 ///
 /// # Errors
-/// A file that cannot be read or has more bytes; [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+/// Returns an error if the file cannot be read or has more bytes, and [`Error::Waiting`] if `stop` is set before a pipe
+/// is at its end.
 pub fn read(path: &Path, most: u64, stop: &Stop) -> Result<Vec<u8>, Error> {
     let name = path.display().to_string();
     open(path, stop).and_then(|stream| read_all(stream, most)).map_err(|error| cannot_read(&name, error, stop))
 }
 
-/// The same for UTF-8.
+/// Reads a UTF-8 file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`read`], and bytes that are not UTF-8.
+/// Returns an error if the file cannot be read, has more bytes, or is not UTF-8, and [`Error::Waiting`] if `stop` is
+/// set before a pipe is at its end.
 pub fn read_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
     let text = String::from_utf8(read(path, most, stop)?);
     text.map_err(|error| Error::Unreadable {
@@ -50,10 +52,10 @@ pub fn read_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
     })
 }
 
-/// Reads UTF-8 like [`read_text`], from a regular file only: a pipe or a device may never end.
+/// Reads UTF-8 like [`read_text`], but from a regular file only, because a pipe or a device may never end.
 ///
 /// # Errors
-/// As [`read_text`], and a path that is no regular file.
+/// Returns an error if the path is not a regular file, or if the file cannot be read, has more bytes, or is not UTF-8.
 pub fn read_regular_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
     let unreadable = |source| Error::Unreadable { path: path.into(), source };
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
@@ -65,12 +67,12 @@ pub fn read_regular_text(path: &Path, most: u64, stop: &Stop) -> Result<String, 
 /// The beginning of the second line of a sealed text.
 const SEAL: &str = "sha256 ";
 
-/// A line, and its SHA-256 on a second one, so that a changed digit and a missing end are noticed.
+/// Returns a text of two lines, the second with the SHA-256 of the first, which reveals changes and truncation.
 pub fn sealed(line: &str) -> String {
     format!("{line}\n{SEAL}{}\n", hex(Sha256::digest(line)))
 }
 
-/// The line of a sealed text, or what is wrong with it.
+/// Returns the first line of a sealed text, or an error message if its SHA-256 does not match.
 pub fn unsealed(text: &str) -> Result<&str, &'static str> {
     let line = text.lines().next().unwrap_or_default();
     match text == sealed(line) {
@@ -79,7 +81,7 @@ pub fn unsealed(text: &str) -> Result<&str, &'static str> {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub fn hex(digest: impl AsRef<[u8]>) -> String {
     let mut text = String::new();
     for byte in digest.as_ref() {
@@ -89,7 +91,7 @@ pub fn hex(digest: impl AsRef<[u8]>) -> String {
     text
 }
 
-/// All bytes of a stream, `most` at most.
+/// Reads a stream of at most `most` bytes.
 pub fn read_all(stream: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let _ = stream.take(most + 1).read_to_end(&mut bytes)?;
@@ -99,7 +101,7 @@ pub fn read_all(stream: impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The error of a failed read; a reader that was told to stop may fail in any way.
+/// Returns the error of a failed read. After a stop, a reader may fail with any error.
 pub fn cannot_read(name: &str, source: io::Error, stop: &Stop) -> Error {
     match (stop.is_set(), source.kind()) {
         (true, ErrorKind::TimedOut) => Error::Waiting(PathBuf::from(name)),
@@ -108,9 +110,9 @@ pub fn cannot_read(name: &str, source: io::Error, stop: &Stop) -> Error {
     }
 }
 
-/// Reads a source that may block (a pipe, a terminal) on a separate thread, so that the stop flag still works.
+/// A source that may block (a pipe, a terminal), read on a separate thread, so that the stop flag still works.
 ///
-/// After a stop the thread stays in its read until the other side closes or the process ends.
+/// After a stop, the thread stays in its read until the other side closes or the process ends.
 pub struct Patient<'a> {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Cursor<Vec<u8>>,
@@ -118,7 +120,7 @@ pub struct Patient<'a> {
 }
 
 impl<'a> Patient<'a> {
-    /// The data of what `open` opens, on a thread of its own.
+    /// Starts a thread that opens the source by `open` and reads it.
     pub fn new<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: &'a Stop) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(4);
         let _ = crate::threads::start("input", move || {
@@ -163,10 +165,10 @@ impl Read for Patient<'_> {
     }
 }
 
-/// The target of a path, symbolic links followed, also where no file exists yet.
+/// Returns the target of a path after following symbolic links, even if no file exists there yet.
 pub fn target(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
-    // as many links as Linux follows
+    // the maximum number of links that Linux follows
     for _ in 0..40 {
         match (path.canonicalize(), std::fs::read_link(&path)) {
             (Ok(place), _) => return place,
@@ -180,22 +182,22 @@ pub fn target(path: &Path) -> PathBuf {
     }
 }
 
-/// The folder that a path is in.
+/// Returns the folder that contains a path.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The identity of a file under any name.
+/// The identity of a file, independent of its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// The device and the number of an existing file.
+    /// Device and inode number of an existing file.
     File(u64, u64),
-    /// The path of a file that does not exist, or whose number the system does not tell.
+    /// The path of a file that does not exist, or whose inode number the system does not provide.
     Place(PathBuf),
 }
 
 impl Identity {
-    /// The identity of a path. `None` for devices and folders: writing there replaces nothing.
+    /// Returns the identity of a path. `None` for devices and folders, because writing there replaces nothing.
     pub fn of(path: &Path) -> Option<Identity> {
         match std::fs::metadata(path) {
             Ok(metadata) => Identity::of_metadata(&metadata, path),
@@ -203,7 +205,7 @@ impl Identity {
         }
     }
 
-    /// The identity of an open file.
+    /// Returns the identity of an open file; `None` if the system does not provide one.
     pub fn of_open(file: &File) -> Option<Identity> {
         let metadata = file.metadata().ok()?;
         Identity::of_metadata(&metadata, Path::new("")).filter(|identity| matches!(identity, Identity::File(..)))

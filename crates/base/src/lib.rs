@@ -1,4 +1,4 @@
-//! What everything stands on: errors, the flag that ends work, memory, threads, files, random numbers.
+//! The common basis of all crates: errors, the stop flag, memory limits, threads, files, random numbers.
 
 pub mod activity;
 pub mod error;

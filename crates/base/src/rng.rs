@@ -1,9 +1,9 @@
-//! Randomness, the only place that touches `rand_xoshiro`.
+//! Random numbers; the only module that uses `rand_xoshiro`.
 //!
-//! Every state owns one [`Rng`]; streams of different states are `jump`s of one seed, so they never
-//! overlap. A step draws one number from its state's stream; whatever a step decides in parallel
-//! (one draw for each variable of a color class, say) comes from [`mix`] of that number, so that
-//! neither threads nor devices can change what is drawn.
+//! Each search state owns one [`Rng`]. The streams of different states are `jump`s of one seed, so they never overlap.
+//! A step draws one number from its state's stream. All random decisions that a step makes in parallel (such as one
+//! draw for each variable of a color class) come from [`mix`] of that number, so neither threads nor devices change
+//! what is drawn.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
@@ -13,25 +13,26 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The stream of `seed`.
+    /// Returns the stream of `seed`.
     pub fn new(seed: u64) -> Self {
         Rng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Hands out non-overlapping streams: each call returns the current stream and jumps 2^128 draws ahead.
+    /// Returns the current stream and jumps 2^128 draws ahead, so that repeated calls return non-overlapping streams.
     pub fn split(&mut self) -> Self {
         let stream = self.clone();
         self.0.jump();
         stream
     }
 
-    /// The four words of its state, for a device to continue. (The library shows them only to serde.)
+    /// Returns the four words of the stream's state, from which a device can continue. (The library exposes them only
+    /// through serde.)
     pub fn words(&self) -> [u64; 4] {
         let state = serde_json::to_value(&self.0).unwrap_or_default();
         std::array::from_fn(|word| state["s"][word].as_u64().unwrap_or_default())
     }
 
-    /// The stream at a state that [`words`](Self::words) gave.
+    /// Returns the stream at the state that [`words`](Self::words) returned.
     pub fn from_words(words: [u64; 4]) -> Self {
         let mut seed = [0; 32];
         for (bytes, word) in seed.chunks_exact_mut(8).zip(words) {
@@ -40,25 +41,25 @@ impl Rng {
         Rng(Xoshiro256PlusPlus::from_seed(seed))
     }
 
-    /// 64 random bits.
+    /// Draws 64 random bits.
     #[inline]
     pub fn draw(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A number in `0..n` (multiply-shift; the bias is below n / 2^64). `n` must not be 0.
+    /// Draws a number in `0..n` (multiply-shift; the bias is below n / 2^64). `n` must not be 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         below(self.draw(), n)
     }
 
-    /// A number in `0..n`, as an index.
+    /// Draws an index in `0..n`.
     #[inline]
     pub fn index(&mut self, n: usize) -> usize {
         self.below(n as u64) as usize
     }
 
-    /// A number in [0, 1) with 53 random bits.
+    /// Draws a number in [0, 1) with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -72,13 +73,13 @@ impl Rng {
     }
 }
 
-/// Scales 64 random bits to `0..n` by the high half of the product.
+/// Scales 64 random bits to `0..n`, by the high half of their product with `n`.
 #[inline]
 pub fn below(bits: u64, n: u64) -> u64 {
     ((u128::from(bits) * u128::from(n)) >> 64) as u64
 }
 
-/// A stateless 64-bit mix of a draw and an index (the finalizer of SplitMix64 over their Weyl sum).
+/// Returns a stateless 64-bit mix of a draw and an index (the finalizer of SplitMix64 over their Weyl sum).
 #[inline]
 pub fn mix(draw: u64, index: u64) -> u64 {
     let mut z = draw.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));

@@ -1,4 +1,4 @@
-//! A flag that ends work early: set by the clock, by a signal, or from another thread.
+//! The stop flag, which ends work early: set by the clock, by a signal, or from another thread.
 
 mod watch;
 
@@ -17,68 +17,69 @@ pub enum Cause {
     Time,
     /// Ctrl-C, SIGTERM, or the caller.
     Signal,
-    /// Memory is out.
+    /// Memory is exhausted.
     Memory,
-    /// No better solution for as long as was said.
+    /// The search stagnated for the time given.
     Stall,
-    /// More time is not expected to bring much.
+    /// More time is not expected to improve the result much.
     Diminishing,
 }
 
-/// A shared stop flag. Clones share the flag; the first cause given stays.
+/// A shared stop flag. Clones share the flag; the first cause is kept.
 ///
-/// Everything that may take longer than some ten milliseconds (readers, reductions, rounds, bucket
-/// slices) asks [`Stop::is_set`] and returns what it has. Only `search::clock` sets it for time.
+/// All work that may take longer than some ten milliseconds (readers, reductions, rounds, bucket slices) checks
+/// [`Stop::is_set`] and returns what it has. Only `search::clock` sets the flag for time.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     cause: Arc<AtomicU8>,
     above: Above,
-    /// The deadline, where no thread could be started to watch the clock.
+    /// The deadline, if no thread could be started to watch the clock.
     deadline: Arc<OnceLock<Instant>>,
     /// The time limit, for work that is planned to end by then.
     end: Arc<OnceLock<Instant>>,
 }
 
-/// What else a flag depends on.
+/// Another flag on which a flag depends.
 #[derive(Clone, Debug, Default)]
 enum Above {
     #[default]
     Nothing,
     /// The flag of the whole work.
     Whole(Arc<Stop>),
-    /// One that is looked at, and whatever it says makes no difference.
+    /// A flag that is read but has no effect.
     Unheeded(Arc<Stop>),
     /// A record of the reads.
     Watch(Arc<Watch>),
 }
 
-/// Items of [`Stop::each`] between two reads of the flag: some microseconds each.
+/// The number of items of [`Stop::each`] between two checks of the flag: some microseconds each.
 const ITEMS: usize = 1 << 6;
-/// The same of [`Stop::finish`]: some milliseconds.
+/// The number of items of [`Stop::finish`] between two checks of the flag: some milliseconds.
 const MANY_ITEMS: usize = 1 << 14;
 
 impl Stop {
-    /// A flag that is not set.
+    /// Returns a flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A flag whose reads are recorded.
+    /// Returns a flag whose reads are recorded.
     pub fn watched(watch: &Arc<Watch>) -> Self {
         Stop { above: Above::Watch(watch.clone()), ..Stop::default() }
     }
 
-    /// A flag for a part of the work: it is set where this one is, and may be set alone.
+    /// Returns a flag for a part of the work: it is set if this flag is set, and can also be set alone.
     pub fn below(&self) -> Self {
         Stop { above: Above::Whole(Arc::new(self.clone())), ..Stop::default() }
     }
 
-    /// A flag for what is finished whatever this one says, as the evaluation of the first solution.
+    /// Returns a flag for work that is completed even if this flag is set, such as the evaluation of the first
+    /// solution.
     pub fn unheeded(&self) -> Self {
         Stop { above: Above::Unheeded(Arc::new(self.clone())), ..Stop::default() }
     }
 
-    /// Tells all holders of the flag to end.
+    /// Sets the flag for all of its holders.
     pub fn set(&self, cause: Cause) {
         let code = match cause {
             Cause::Time => 1,
@@ -90,7 +91,7 @@ impl Stop {
         let _ = self.cause.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Whether the flag is set.
+    /// Returns whether the flag is set.
     #[inline]
     #[track_caller]
     pub fn is_set(&self) -> bool {
@@ -112,17 +113,18 @@ impl Stop {
             || self.deadline.get().is_some_and(|&deadline| self.is_past(deadline))
     }
 
-    /// [`Error::Stopped`] once the flag is set.
+    /// Returns an error if the flag is set.
     ///
     /// # Errors
-    /// That one.
+    /// Returns [`Error::Stopped`] if the flag is set.
     #[inline]
     #[track_caller]
     pub fn check(&self) -> Result<(), Error> {
         if self.is_set() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// The items, and [`Error::Stopped`] in place of one once the flag is set: for loops over all of a large network.
+    /// Iterates over items, and returns [`Error::Stopped`] in place of an item once the flag is set. It is meant for
+    /// loops over all of a large network.
     #[track_caller]
     pub fn each<I: IntoIterator>(&self, items: I) -> impl Iterator<Item = Result<I::Item, Error>> {
         let place = Location::caller();
@@ -131,8 +133,8 @@ impl Stop {
         })
     }
 
-    /// The same where what is short is to come to its end, as the evaluation of what was found: the flag is looked at
-    /// after some milliseconds, and then as often.
+    /// Iterates like [`Stop::each`], but checks the flag only every few milliseconds, so that short work, such as the
+    /// evaluation of a solution, is completed.
     #[track_caller]
     pub fn finish<I: IntoIterator>(&self, items: I) -> impl Iterator<Item = Result<I::Item, Error>> {
         let place = Location::caller();
@@ -154,7 +156,7 @@ impl Stop {
         })
     }
 
-    /// Sets the flag at a time: each call that reads it then compares the clock.
+    /// Makes the flag set itself at a deadline: each call that checks it then also compares the clock.
     pub fn set_at(&self, deadline: Instant) {
         let _ = self.deadline.set(deadline);
     }
@@ -168,7 +170,7 @@ impl Stop {
         past
     }
 
-    /// The cause, once set.
+    /// Returns the cause; `None` if the flag is not set.
     pub fn cause(&self) -> Option<Cause> {
         match self.cause.load(Ordering::Acquire) {
             0 => match &self.above {
@@ -222,7 +224,7 @@ mod tests {
         stop.set(Cause::Signal);
         assert!(stop.finish(few).all(|item| item.is_ok()));
         assert!(matches!(stop.finish(0..MANY_ITEMS).last(), Some(Err(Error::Stopped))));
-        // a first solution is waited for, and the flag looked at all the same
+        // the first solution is completed, and the flag is read nevertheless
         let heedless = Stop::watched(&watch).unheeded();
         assert!(stop.unheeded().finish(0..MANY_ITEMS).all(|item| item.is_ok()) && !heedless.is_set());
         assert_eq!((heedless.cause(), watch.looks()), (None, 4));

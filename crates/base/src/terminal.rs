@@ -1,25 +1,25 @@
-//! Text from outside made safe to show: file names, keywords and fields may contain control sequences of a terminal.
+//! Safe display of text from outside: file names, keywords and fields may contain control sequences of a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A text of several lines; line breaks and tabs stay, other control characters are shown escaped.
+/// Returns a text that may have several lines; control characters except line breaks and tabs are escaped.
 pub fn text(text: &str) -> Cow<'_, str> {
     escape(text, |c| c != '\n' && c != '\t' && is_control(c))
 }
 
-/// A text that stays on one line: all control characters are shown escaped.
+/// Returns a text for a single line; all control characters are escaped.
 pub fn line(text: &str) -> Cow<'_, str> {
     escape(text, is_control)
 }
 
-/// A path for messages, on one line.
+/// Returns a path for messages, on one line.
 pub fn path(path: &Path) -> String {
     line(&path.display().to_string()).into_owned()
 }
 
-/// The indices of `count` items, behind a noun in a message: ` from 0 to 4`.
+/// Returns the range of indices of `count` items, to follow a noun in a message: ` from 0 to 4`.
 pub fn among(count: impl TryInto<u64>) -> String {
     match count.try_into().unwrap_or(0).checked_sub(1) {
         Some(last) => format!(" from 0 to {last}"),
@@ -27,7 +27,8 @@ pub fn among(count: impl TryInto<u64>) -> String {
     }
 }
 
-/// Control characters, and those that change the direction of writing, which can make one text look like another.
+/// Returns whether a character is a control character or changes the direction of writing, which can make one text look
+/// like another.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,9 +1,9 @@
-//! A file's text, and errors that point into it.
+//! A file's text, and errors that refer to positions in it.
 
 use crate::error::{Error, ParseError};
 use std::ops::Range;
 
-/// Longest quotation of a text in a message.
+/// The maximum number of characters of a text quoted in a message.
 const QUOTED: usize = 40;
 
 /// A whole file in memory.
@@ -11,30 +11,30 @@ const QUOTED: usize = 40;
 pub struct Text {
     /// The file as the user named it.
     pub file: String,
-    /// The contents.
+    /// The contents of the file.
     pub text: String,
 }
 
-/// An error at a place in a text.
+/// An error at a position in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wrong {
-    /// The place, in bytes.
+    /// The byte range of the error.
     pub at: Range<usize>,
-    /// What was found; the text itself where this is empty.
+    /// What was found; `None` stands for the text at the position.
     pub found: Option<String>,
-    /// What should stand there.
+    /// What was expected.
     pub expected: String,
-    /// What else helps.
+    /// A hint for correcting the text.
     pub hint: Option<String>,
 }
 
 impl Wrong {
-    /// An unexpected text at a place.
+    /// Returns an error about unexpected text at a position.
     pub fn new(at: Range<usize>, expected: impl Into<String>) -> Self {
         Wrong { at, found: None, expected: expected.into(), hint: None }
     }
 
-    /// Names what stands there.
+    /// Sets what was found.
     pub fn found(self, found: impl Into<String>) -> Self {
         Wrong { found: Some(found.into()), ..self }
     }
@@ -50,7 +50,7 @@ impl Wrong {
     }
 }
 
-/// Places of bytes of a text, found in linear time if their order is that of the text.
+/// Converts byte offsets to lines and columns, in linear time if the offsets ascend.
 pub struct Places<'t> {
     text: &'t str,
     /// The beginning of the line found last, and its number.
@@ -59,12 +59,12 @@ pub struct Places<'t> {
 }
 
 impl<'t> Places<'t> {
-    /// From the beginning of a text.
+    /// Starts at the beginning of a text.
     pub fn new(text: &'t Text) -> Self {
         Places { text: &text.text, begin: 0, line: 1 }
     }
 
-    /// Line and column of a byte, from 1.
+    /// Returns line and column of a byte, from 1.
     pub fn of(&mut self, at: usize) -> (u64, u64) {
         if at < self.begin {
             (self.begin, self.line) = (0, 1);
@@ -77,12 +77,12 @@ impl<'t> Places<'t> {
 }
 
 impl Text {
-    /// Line and column of a byte, from 1.
+    /// Returns line and column of a byte, from 1.
     pub fn place(&self, at: usize) -> (u64, u64) {
         Places::new(self).of(at.min(self.text.len()))
     }
 
-    /// The error with file, line and column.
+    /// Returns the error with file, line and column.
     pub fn error(&self, wrong: Wrong) -> Error {
         let (line, column) = self.place(wrong.at.start);
         let after = self.text.get(wrong.at.start..).and_then(|rest| rest.chars().next());
@@ -97,7 +97,7 @@ impl Text {
     }
 }
 
-/// A piece of text for a message: printable, short, one line.
+/// Returns a piece of text for a message: printable, short, on one line.
 pub fn quote(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let shown: String = first.chars().take(QUOTED).flat_map(char::escape_debug).collect();
@@ -105,7 +105,7 @@ pub fn quote(text: &str) -> String {
     format!("`{shown}{more}`")
 }
 
-/// The names that exist, for a message, and the one that was probably meant.
+/// Returns a list of the existing names for a message, and a hint with the name that was probably meant.
 pub fn names<'a>(known: impl Iterator<Item = &'a str> + Clone, found: &str) -> (String, Option<String>) {
     let distance = |name: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &found.to_lowercase());
     let nearest = known.clone().min_by_key(distance).filter(|name| distance(name) <= 1 + found.chars().count() / 4);

@@ -1,4 +1,5 @@
-//! All threads start here. Where the system allows no more (limits of processes, of address space), fewer do the work.
+//! Start of all threads. If the system allows no more threads (limits of processes, of address space), fewer do the
+//! work.
 
 use crate::error::Error;
 use crate::memory;
@@ -14,13 +15,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// Address space of a thread's stack.
+/// The number of bytes of address space of a thread's stack.
 const STACK: u64 = 2 << 20;
-/// Of the address space that is left one part in SHARE may become stacks of a pool; the rest is for their work.
+/// The inverse of the fraction of the remaining address space that the stacks of a pool may take; the rest is for their
+/// work.
 const SHARE: u64 = 4;
 
-/// A counted thread: with `FANGS_MOST_THREADS`, tests of the installed program check that a run works with fewer, as
-/// limits of the system do not hold for every user.
+/// A counted thread. With `FANGS_MOST_THREADS`, tests of the installed program check that a run works with fewer
+/// threads, because limits of the system do not apply to every user.
 struct Alive;
 
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
@@ -49,7 +51,7 @@ impl Drop for Alive {
 /// Starts a thread.
 ///
 /// # Errors
-/// The system allows no more.
+/// Returns an error if the system allows no more threads.
 pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
     let alive = Alive::new()?;
     let begun = Builder::new().name(name.into()).spawn(move || {
@@ -59,20 +61,20 @@ pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
     begun.map_err(refused)
 }
 
-/// Fewer parts than this are freed sooner than a thread starts.
+/// The number of parts below which freeing takes less time than starting a thread.
 const MANY: usize = 1 << 16;
 
-/// Frees what has so many parts in memory; many on one thread of their own, as a million take tenths of a second, and
-/// threads that free side by side wait for each other.
+/// Frees a value that has `parts` allocations. If there are many, one separate thread frees them all, because a
+/// million take tenths of a second, and threads that free concurrently wait for each other.
 pub fn free<T: Send + 'static>(large: T, parts: usize) {
     const NAME: &str = "free";
     if parts >= MANY && thread::current().name() != Some(NAME) {
-        // where none can be started it is freed here
+        // if no thread can be started, it is freed here
         let _ = start(NAME, || drop(large));
     }
 }
 
-/// A list that is freed on a thread of its own where it is long.
+/// A list that is freed on a background thread if it is long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Large<T: Send + 'static>(Vec<T>);
 
@@ -125,17 +127,17 @@ impl<'a, T: Send + 'static> IntoIterator for &'a Large<T> {
     }
 }
 
-/// An item to be worked on, or what came of it.
+/// An item to be processed, or its result.
 enum Place<T, R> {
     Item(T),
     Taken,
     Result(R),
 }
 
-/// What comes of each item, in order: all threads of the pool take items, one after the other. One item should be
-/// worth a thread's while, some microseconds at the least.
+/// Returns the result of each item, in order. All threads of the pool take items one after the other. An item should
+/// take at least some microseconds, to be worth a thread's time.
 ///
-/// Rayon compiles dozens of functions for each loop over each type of items. Here there is one loop, over places.
+/// Rayon compiles dozens of functions for each loop over each type of items. Here there is a single loop, over indices.
 pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let places: Vec<Mutex<Place<T, R>>> = items.into_iter().map(|item| Mutex::new(Place::Item(item))).collect();
     each(places.len(), &|place| {
@@ -151,10 +153,10 @@ pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T
     results.collect()
 }
 
-/// What comes of each item, in order, or an error: then what has not begun is left out.
+/// Returns the result of each item, in order, or an error. After an error, items that have not begun are skipped.
 ///
 /// # Errors
-/// Those of the work.
+/// Returns an error of `work`.
 pub fn try_map<T: Send, R: Send, E: Send>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<R, E> + Sync,
@@ -172,14 +174,14 @@ fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..count).into_par_iter().for_each(work);
 }
 
-/// Items of a part of a long list: some milliseconds.
+/// The number of items of a part of a long list: some milliseconds.
 const PART: usize = 1 << 14;
 
-/// What parts of a list come to, in order: side by side on a thread of a pool, one after the other on others. What is
-/// short comes to its end, whatever the flag says.
+/// Returns the results of consecutive parts of a list, in order. On a thread of a pool, parts are processed in
+/// parallel, otherwise sequentially. A list shorter than one part is always completed, even if `stop` is set.
 ///
 /// # Errors
-/// [`Error::Stopped`].
+/// Returns [`Error::Stopped`] if `stop` is set.
 pub fn finish_in_parts<T: Sync, R: Send>(
     items: &[T],
     stop: &Stop,
@@ -202,7 +204,7 @@ fn refused(error: io::Error) -> io::Error {
 /// Starts a thread that ends with a scope.
 ///
 /// # Errors
-/// The system allows no more.
+/// Returns an error if the system allows no more threads.
 pub fn start_in<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -216,7 +218,7 @@ pub fn start_in<'scope, T: Send + 'scope>(
     begun.map_err(refused)
 }
 
-/// Starts a thread, or gives the work back where the system allows no more.
+/// Starts a thread. Returns the work if the system allows no more threads.
 pub fn start_or_return<W: FnOnce() + Send + 'static>(name: &str, work: W) -> Option<W> {
     let here = Arc::new(Mutex::new(Some(work)));
     let take = |place: &Mutex<Option<W>>| place.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -227,15 +229,16 @@ pub fn start_or_return<W: FnOnce() + Send + 'static>(name: &str, work: W) -> Opt
     }
 }
 
-/// Whether one more thread can be started.
+/// Returns whether one more thread can be started.
 pub fn any_left() -> bool {
     startable(1) > 0
 }
 
-/// A pool of `wanted` threads, or of fewer where the system allows no more. One thread is then left for other uses.
+/// Returns a pool of `wanted` threads, or of fewer if the system allows no more. In that case one thread is left for
+/// other uses.
 ///
 /// # Errors
-/// The system allows none at all.
+/// Returns an error if no thread at all can be started.
 pub fn pool(wanted: usize) -> io::Result<ThreadPool> {
     let mut count = fitting(wanted);
     loop {
@@ -250,7 +253,7 @@ pub fn pool(wanted: usize) -> io::Result<ThreadPool> {
         match built {
             Ok(pool) => return Ok(pool),
             Err(error) if started.is_empty() => return Err(io::Error::other(error)),
-            // the threads started so far end at once, which frees their places
+            // the threads started so far end at once, which releases them for the next attempt
             Err(_) => {
                 count = (started.len() - 1).max(1);
                 started.into_iter().for_each(|handle| drop(handle.join()));
@@ -259,22 +262,22 @@ pub fn pool(wanted: usize) -> io::Result<ThreadPool> {
     }
 }
 
-/// `wanted` threads, or those whose stacks fit into the address space.
+/// Returns `wanted`, or the number of threads whose stacks fit into the address space if that is less.
 fn fitting(wanted: usize) -> usize {
     let most = memory::address_space().map_or(u64::MAX, |(_, left)| left / SHARE / STACK);
     wanted.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1)
 }
 
-/// A pool of the calling thread alone.
+/// Returns a pool of the calling thread alone.
 pub fn pool_of_this() -> io::Result<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().map_err(io::Error::other)
 }
 
-/// Gives parallel work outside of any pool `wanted` threads, by default one for each processor, or fewer where the
-/// system allows no more. Only the first call counts, and it must precede any parallel work.
+/// Sets the number of threads of the global pool to `wanted`, by default one for each processor, or fewer if the system
+/// allows no more. Only the first call has an effect, and it must precede any parallel work outside of other pools.
 ///
 /// # Errors
-/// The threads exist already.
+/// Returns an error if the global pool already exists.
 pub fn share(wanted: Option<usize>) -> io::Result<()> {
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = fitting(wanted.unwrap_or_else(all));
@@ -286,7 +289,8 @@ pub fn share(wanted: Option<usize>) -> io::Result<()> {
     builder.build_global().map_err(io::Error::other)
 }
 
-/// How many of `wanted` threads can be started: rayon can build its global pool only once, and panics without one.
+/// Returns how many of `wanted` threads can be started. This is tested first because rayon can build its global pool
+/// only once, and panics without one.
 fn startable(wanted: usize) -> usize {
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock();
@@ -305,12 +309,12 @@ fn startable(wanted: usize) -> usize {
     count
 }
 
-/// Calls a function that may panic; returns the panic's message instead.
+/// Calls a function that may panic. Returns the panic's message in that case.
 pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
 }
 
-/// Panics where `FANGS_PANIC` names the place, for tests of the installed program.
+/// Panics if `FANGS_PANIC` names this place, for tests of the installed program.
 pub fn panic_on_purpose(place: &str) {
     static PLACE: OnceLock<Option<String>> = OnceLock::new();
     let named = PLACE.get_or_init(|| std::env::var("FANGS_PANIC").ok());
@@ -319,7 +323,7 @@ pub fn panic_on_purpose(place: &str) {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message").to_string()

@@ -1,9 +1,9 @@
-//! Reductions of networks and lower bounds, with proofs.
+//! Reductions of weighted constraint networks, and lower bounds with their proofs.
 
 pub mod bounds;
 pub mod reduce;
 
-// other crates, by the names that their areas have everywhere
+// other crates, by the names that their areas have in all crates
 use fangs_base::{Error, activity, error, memory, rng, stop, threads};
 use fangs_check as check;
 use fangs_device as device;

@@ -1,6 +1,7 @@
-//! Elimination of the residual problem of a search node: exact, or by mini-buckets (Dechter and Rish 2003) where exact
-//! is too large. The plan is simple: the variable whose bucket has the fewest combinations goes next; the tables of a
-//! bucket, largest first, each join the mini-bucket that grows least and stays within the size limit.
+//! Elimination of the residual problem of a search node: exact, or by mini-buckets (Dechter and Rish 2003) if exact
+//! elimination is too large. The plan is simple: the variable whose bucket has the fewest combinations is eliminated
+//! next. The tables of a bucket, largest first, each join the mini-bucket that grows least and stays within the size
+//! limit.
 
 use super::elimination::{Term, minimise};
 use super::tables::{self, axes, sum};
@@ -10,22 +11,23 @@ use rustc_hash::FxHashMap;
 
 /// A residual problem: the number of values of each variable, and the scopes of its tables.
 pub(super) struct Rest {
-    /// By variable; an assigned or absent one has at most one.
+    /// Number of values by variable; at most one for assigned or absent variables.
     pub(super) sizes: Vec<usize>,
-    /// Of functions and unary costs; only variables of several values.
+    /// Scopes of functions and unary costs, without variables that have at most one value.
     pub(super) scopes: Vec<Vec<u32>>,
 }
 
+/// The size of an elimination.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
-    /// Combinations, saturating.
+    /// Combinations visited, saturating.
     pub(super) joint: u64,
-    /// Entries of all functions and messages, a bound on those in memory at any time.
+    /// Entries of all functions and messages: an upper bound on those in memory at any time.
     pub(super) entries: u64,
 }
 
-/// A mini-bucket: its variable, its tables, which are those of the problem and then messages, and the scope of its own
-/// message.
+/// A mini-bucket: its variable, its tables (numbers of the problem's tables, followed by those of messages), and the
+/// scope of its message.
 struct Message {
     variable: u32,
     tables: Vec<usize>,
@@ -37,8 +39,8 @@ impl Rest {
         scope.iter().fold(1, |room: u64, &v| room.saturating_mul(self.sizes[v as usize] as u64))
     }
 
-    /// The greedy elimination order by fewest joint entries, and the sum of these entries. Past `most` entries the rest
-    /// of the order is arbitrary.
+    /// Returns the greedy elimination order by fewest joint entries, and the sum of these entries. Once the sum exceeds
+    /// `most`, the rest of the order is arbitrary.
     pub(super) fn order(&self, most: u64) -> (Vec<u32>, u64) {
         let mut left: Vec<u32> = (0..self.sizes.len() as u32).filter(|&v| self.sizes[v as usize] > 1).collect();
         let mut neighbours: FxHashMap<u32, Vec<u32>> = left.iter().map(|&v| (v, Vec::new())).collect();
@@ -73,7 +75,7 @@ impl Rest {
         self.room(&neighbours[&v]).saturating_mul(self.sizes[v as usize] as u64)
     }
 
-    /// The mini-bucket of each table of a bucket, given by their scopes.
+    /// Returns the mini-bucket of each table of a bucket, given by their scopes.
     fn split(&self, own: &[&[u32]], most: u64) -> Vec<usize> {
         let mut largest: Vec<usize> = (0..own.len()).collect();
         largest.sort_by_key(|&table| std::cmp::Reverse(self.room(own[table])));
@@ -103,7 +105,7 @@ impl Rest {
         number
     }
 
-    /// The messages of an elimination in `order` with mini-buckets of at most `most` combinations.
+    /// Returns the messages of an elimination in `order` with mini-buckets of at most `most` combinations.
     fn plan(&self, order: &[u32], most: u64) -> Vec<Message> {
         let mut turn = vec![0; self.sizes.len()];
         order.iter().enumerate().for_each(|(place, &v)| turn[v as usize] = place);
@@ -121,7 +123,7 @@ impl Rest {
                 let tables: Vec<usize> = tables.map(|(&table, _)| table).collect();
                 let variables = tables.iter().flat_map(|&table| scope(table)).copied();
                 let mut scope: Vec<u32> = variables.filter(|&u| u != v).collect();
-                // the next variable runs fastest
+                // the variable that is eliminated next runs fastest
                 scope.sort_by_key(|&v| std::cmp::Reverse(turn[v as usize]));
                 scope.dedup();
                 Message { variable: v, tables, scope }
@@ -135,7 +137,7 @@ impl Rest {
         plan
     }
 
-    /// The size of an elimination in `order` with mini-buckets of at most `most` combinations.
+    /// Returns the size of an elimination in `order` with mini-buckets of at most `most` combinations.
     pub(super) fn taken(&self, order: &[u32], most: u64) -> Taken {
         let mut taken = Taken { joint: 0, entries: self.entries() };
         for Message { variable, scope, .. } in self.plan(order, most) {
@@ -146,7 +148,8 @@ impl Rest {
         taken
     }
 
-    /// The largest mini-buckets that stay within `joint` combinations and `entries` entries in all.
+    /// Returns the largest size of mini-buckets whose elimination stays within `joint` combinations and `entries`
+    /// entries in total; `None` if there is none.
     pub(super) fn fitting(&self, order: &[u32], joint: u64, entries: u64) -> Option<u64> {
         let fits = |most: &u64| {
             let taken = self.taken(order, *most);
@@ -155,8 +158,8 @@ impl Rest {
         (1..MOST_BITS).rev().map(|bits| 1 << bits).filter(|&most| most <= joint.max(2)).find(fits)
     }
 
-    /// A lower bound on the sum of the tables, by mini-buckets of at most `most` combinations; `limit` where that is
-    /// reached. Each table is laid out by its scope, the last variable running fastest.
+    /// Returns a lower bound on the sum of the tables, by mini-buckets of at most `most` combinations, and at most
+    /// `limit`. The entries of each table follow its scope, the last variable running fastest.
     pub(super) fn eliminate(&self, costs: Vec<Vec<Cost>>, order: &[u32], most: u64, limit: Cost) -> Cost {
         let mut turn = vec![0; self.sizes.len()];
         order.iter().enumerate().for_each(|(place, &v)| turn[v as usize] = place);
@@ -188,7 +191,7 @@ impl Rest {
         total.min(limit)
     }
 
-    /// Combinations of all tables, saturating.
+    /// Returns the entries of all tables, saturating.
     pub(super) fn entries(&self) -> u64 {
         self.scopes.iter().map(|scope| self.room(scope)).fold(0, u64::saturating_add)
     }

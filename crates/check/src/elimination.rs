@@ -1,5 +1,5 @@
-//! Mini-bucket elimination as planned by a certificate. A join replaces tables by one that never costs more, as long as
-//! no table is joined twice. So every plan is sound, and only the bound it reaches matters.
+//! Mini-bucket elimination by the plan of a certificate. A join replaces tables by one that never costs more, as long
+//! as no table is joined twice. Therefore every plan is sound, and only the bound that it reaches matters.
 
 use super::state::State;
 use super::steps::ascending;
@@ -11,34 +11,34 @@ use crate::model::{Cost, FORBIDDEN};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The effort of a plan.
+/// The effort of following a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Combinations visited, saturating.
     pub joint_entries: u64,
-    /// Largest bytes of tables at a time, saturating.
+    /// Most bytes of tables in memory at a time, saturating.
     pub bytes: u64,
 }
 
 impl Effort {
-    /// Adds what comes next, with so many bytes of tables held besides.
+    /// Adds the effort of the next step, during which `held` further bytes of tables stay in memory.
     pub(super) fn add(&mut self, joint_entries: u64, bytes: u64, held: u64) {
         self.joint_entries = self.joint_entries.saturating_add(joint_entries);
         self.bytes = self.bytes.max(bytes.saturating_add(held));
     }
 }
 
-/// A plan with the scope of each message, laid out so that the variable that is eliminated next runs fastest.
+/// A plan with the scope of each message, in an order in which the variable that is eliminated next runs fastest.
 pub(super) struct Layout<'a> {
     pub(super) plan: &'a Elimination,
-    /// The first elimination of each variable.
+    /// Index of the first elimination of each variable.
     turn: FxHashMap<u32, usize>,
     pub(super) scopes: Vec<Vec<u32>>,
     pub(super) effort: Effort,
 }
 
 impl<'a> Layout<'a> {
-    /// Checks a plan for a network with domains of `sizes`; absent variables have none.
+    /// Checks a plan for a network with domains of these sizes; an absent variable has size 0.
     pub(super) fn new(plan: &'a Elimination, sizes: &[usize]) -> Result<Layout<'a>, String> {
         let mut turn = FxHashMap::default();
         for (index, join) in plan.joins.iter().enumerate() {
@@ -114,7 +114,8 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    /// The effort with the backward pass: all messages, the costs outside each of them, and copies of some.
+    /// Returns the effort including the backward pass: all messages, the costs outside each of them, and copies of
+    /// some.
     pub(super) fn both_ways(&self, sizes: &[usize]) -> Effort {
         let room = |scope: &Vec<u32>| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
         let messages = self.scopes.iter().map(room).fold(0, u64::saturating_add);
@@ -124,12 +125,12 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Variables in the order of the layout: the first to be eliminated last, where it runs fastest.
+    /// Sorts variables so that the first to be eliminated comes last, where it runs fastest.
     fn arrange(&self, scope: &mut [u32]) {
         scope.sort_by_key(|v| (std::cmp::Reverse(self.turn.get(v).copied().unwrap_or(usize::MAX)), *v));
     }
 
-    /// A lower bound on the network's costs without its constant, scaled.
+    /// Returns a lower bound on the network's costs without its constant, scaled.
     pub(super) fn run(&self, state: &State) -> i128 {
         let mut messages: Vec<Option<Vec<Cost>>> = Vec::with_capacity(self.plan.joins.len());
         for (join, scope) in self.plan.joins.iter().zip(&self.scopes) {
@@ -140,7 +141,7 @@ impl<'a> Layout<'a> {
                 .collect();
             messages.push(Some(self.message(state, join, scope, &taken)));
         }
-        // tables that were not joined count with their least cost: functions and values have 0
+        // tables that were not joined count with their least cost, which is 0 for functions and unary costs
         let least = |message: &Vec<Cost>| i128::from(message.iter().copied().fold(FORBIDDEN, Cost::min));
         messages.iter().flatten().map(least).sum()
     }
@@ -166,9 +167,9 @@ impl<'a> Layout<'a> {
         )
     }
 
-    /// The backward pass through a mini-bucket. `rest` is the cost of everything else for each combination of the
-    /// message; the result is the least cost of each value of the variable, and of each combination of the messages it
-    /// takes.
+    /// Makes the backward pass through a mini-bucket. `rest` is the cost of everything else for each combination of the
+    /// message. Returns the least cost of each value of the variable, and of each combination of the messages that the
+    /// mini-bucket takes.
     pub(super) fn back(
         &self,
         state: &State,
@@ -199,12 +200,12 @@ impl<'a> Layout<'a> {
         (own, below)
     }
 
-    /// The functions of a join and its variable's costs, laid out.
+    /// Returns the functions of a join and its variable's unary costs, with their variables sorted.
     fn inputs(&self, state: &State, join: &Join) -> Vec<(Vec<u32>, Vec<Cost>)> {
         let mut inputs: Vec<(Vec<u32>, Vec<Cost>)> = Vec::new();
         for &function in &join.functions {
             let scope = &self.plan.functions[function as usize];
-            // an absent one costs nothing
+            // an absent function costs nothing
             let Some(function) = state.function(scope) else { continue };
             let mut arranged = scope.to_vec();
             self.arrange(&mut arranged);
@@ -217,7 +218,7 @@ impl<'a> Layout<'a> {
         inputs
     }
 
-    /// All tables of a join, the messages last.
+    /// Returns all tables of a join, the messages last.
     fn terms<'t>(
         &'t self,
         state: &State,
@@ -246,16 +247,17 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// A table as it is read for a message.
 pub(super) struct Term<'a> {
     costs: &'a [Cost],
-    /// Its strides along the variables of the message.
+    /// Strides along the variables of the message.
     steps: Vec<usize>,
-    /// Its stride along the eliminated variable.
+    /// Stride along the eliminated variable.
     own: usize,
 }
 
 impl<'a> Term<'a> {
-    /// A table over variables `own` with `sizes` values, for a message that lacks `v`.
+    /// Creates the term of a table over the variables `own` with these sizes, for a message that lacks `v`.
     pub(super) fn new(own: &[u32], sizes: &[usize], costs: &'a [Cost], message: &[u32], v: u32) -> Self {
         let along = axes(sizes);
         let step = |u: &u32| own.iter().position(|w| w == u).and_then(|k| along[k].get(1).copied()).unwrap_or(0);
@@ -263,7 +265,7 @@ impl<'a> Term<'a> {
     }
 }
 
-/// The least sum over the values of the variable that is eliminated, for each combination of the others.
+/// Returns the least sum over the values of the eliminated variable for each combination of the others.
 pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Cost> {
     let (row, outer) = sizes.split_last().map_or((1, sizes), |(&row, outer)| (row, outer));
     let mut message = vec![0; combinations(sizes) as usize];

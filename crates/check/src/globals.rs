@@ -6,10 +6,10 @@ use crate::model::{
     Repair, Same, Target,
 };
 
-/// Forbidden, or a sum that cannot overflow: parameters have 64 bits.
+/// A finite cost, or `None` for a forbidden one. Sums cannot overflow, because parameters have 64 bits.
 type Exact = Option<i128>;
 
-/// The cost of a global function under an assignment of all variables; [`FORBIDDEN`] from its limit on.
+/// Returns the cost of a global function under an assignment of all variables; [`FORBIDDEN`] from its limit on.
 pub fn global_cost(global: &Global, domains: &[u32], assignment: &[u32]) -> Cost {
     let x: Vec<u32> = global.scope.iter().map(|&v| assignment[v as usize]).collect();
     let largest = || global.scope.iter().map(|&v| domains[v as usize]).max().unwrap_or(0);
@@ -45,7 +45,7 @@ pub fn global_cost(global: &Global, domains: &[u32], assignment: &[u32]) -> Cost
     }
 }
 
-/// A price so many times; `None` from [`FORBIDDEN`] on, so that sums of it cannot overflow.
+/// Returns a price times a number; `None` from [`FORBIDDEN`] on, so that sums cannot overflow.
 fn multiple(price: Cost, times: i128) -> Exact {
     let cost = i128::from(price).saturating_mul(times);
     if times == 0 { Some(0) } else { (price < FORBIDDEN && cost < FORBIDDEN.into()).then_some(cost) }
@@ -111,7 +111,7 @@ fn counts(Counting { bounds, cost, classes }: &Counting, values: u32, x: &[u32])
     }
 }
 
-/// Bounds of values that no variable has do not count here.
+/// Returns the cost of groups that must have equal counts. Bounds of values outside the largest domain do not count.
 fn groups(Same { left, right, one_sided, price, bounds }: &Same, size: u32, x: &[u32]) -> Exact {
     let times = |group: &[u32], value: u32| group.iter().filter(|&&place| x[place as usize] == value).count() as i128;
     total((0..size).flat_map(|value| {
@@ -124,7 +124,7 @@ fn groups(Same { left, right, one_sided, price, bounds }: &Same, size: u32, x: &
     }))
 }
 
-/// The smaller one of two costs, of which none is the largest.
+/// Returns the smaller of two costs, `None` being the largest.
 fn less(a: Exact, b: Exact) -> Exact {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -136,7 +136,8 @@ fn with(a: Exact, cost: Cost) -> Exact {
     a.filter(|_| cost < FORBIDDEN).map(|a| a + i128::from(cost))
 }
 
-/// The least costs of all states after each letter; letters put in are followed until nothing gets cheaper.
+/// Returns the least cost over all paths, from the least costs of the states after each letter; inserted letters are
+/// followed until no cost falls.
 fn paths(automaton: &Automaton, x: &[u32]) -> Exact {
     let put_in = |costs: &mut Vec<Exact>| {
         let Repair::Edit(price) = automaton.repair else { return };
@@ -174,7 +175,8 @@ fn paths(automaton: &Automaton, x: &[u32]) -> Exact {
     automaton.ends.iter().fold(None, |best, &(state, cost)| less(best, with(costs[state as usize], cost)))
 }
 
-/// The least cost of each symbol for each part of the word, shorter parts first (Cocke, Younger and Kasami).
+/// Returns the least cost of a derivation of the word: of each symbol for each part of it, shorter parts first (Cocke,
+/// Younger and Kasami).
 fn derivations(grammar: &Grammar, x: &[u32]) -> Exact {
     let (n, symbols) = (x.len(), grammar.symbols as usize);
     if n == 0 {
@@ -205,7 +207,7 @@ fn derivations(grammar: &Grammar, x: &[u32]) -> Exact {
     costs[place(0, n, grammar.start)]
 }
 
-/// Whether each value is the position of a parent, one is its own, and all others reach it.
+/// Returns whether each value is the position of a parent, exactly one is its own, and all others reach it.
 fn is_tree(x: &[u32]) -> bool {
     let n = x.len();
     let roots = (0..n).filter(|&i| x[i] as usize == i).count();

@@ -1,4 +1,4 @@
-//! Every form of every kind has the cost that the formulas of `check` give.
+//! Tests that every decomposition of every kind of global function has the cost that the formulas of `check` give.
 
 use super::global_cost;
 use crate::model::{
@@ -11,10 +11,10 @@ use fangs_model::globals::Decomposer;
 use fangs_model::globals::sums::Sums;
 use fangs_testing::globals::*;
 
-/// Compares all assignments; returns the number of added variables.
+/// Compares the costs of all assignments; returns the number of added variables.
 fn agree(kind: GlobalKind, sizes: &[u32], limit: Cost, decomposer: &mut Decomposer) -> usize {
     let mut builder = Network::builder("t");
-    // the scope goes backwards
+    // the scope is in descending order
     sizes.iter().rev().for_each(|&size| drop(builder.variable(size)));
     let scope: Vec<u32> = (0..sizes.len() as u32).rev().collect();
     let text = format!("{kind:?} of {sizes:?} below {limit}");
@@ -115,7 +115,7 @@ fn long_scopes_are_chains_or_refused_with_their_size() {
     assert!(matches!(tree, fangs_model::globals::Refusal::TooLarge(what) if what.contains("a chain of more than")));
 }
 
-/// Weights up to a million: each assignment costs at least what the coarser chains say, and the sums what it costs.
+/// Weights up to a million: no assignment costs less than the coarser chains state, and the sums state its exact cost.
 #[test]
 fn sums_of_many_values_are_bounded_from_below() {
     let (mut rng, mut relaxed, mut bounded) = (Rng::new(9), 0, 0);

@@ -1,8 +1,8 @@
-//! Costs moved between the tables of a join graph, by passes of the replay's own. No move changes the cost of an
+//! Cost shifting between the tables of a join graph, by the replay's own passes. No move changes the cost of an
 //! assignment, so a wrong graph costs time and proves nothing. Passes depend on the limit. Here it is the bound itself,
-//! so more entries are too dear than in the run that found the bound.
+//! so more entries reach it than in the run that found the bound.
 //!
-//! No entry ever becomes negative, so an entry that reaches the limit less the constant is forbidden at any time.
+//! No entry becomes negative, so an entry that reaches the limit less the constant stays forbidden.
 
 use super::elimination::Effort;
 use super::state::State;
@@ -16,17 +16,19 @@ use std::ops::Range;
 
 /// The tables of a graph, and the edges between them.
 struct Layout {
-    /// The sizes of the domains along each table.
+    /// Domain sizes along each table.
     sizes: Vec<Vec<usize>>,
-    /// By cluster, the edges to the one beside it and to the one it leads to.
+    /// By cluster, the edge to the earlier cluster beside it.
     beside: Vec<Option<Edge>>,
+    /// By cluster, the edge to the later cluster that takes its message.
     to: Vec<Option<Edge>>,
-    /// By cluster, the clusters that lead to it.
+    /// By cluster, the clusters whose messages it takes.
     from: Vec<Vec<usize>>,
+    /// Ranges of consecutive clusters that are visited together.
     groups: Vec<Range<usize>>,
 }
 
-/// A separator of two clusters: the entries of a table over it, and its stride maps along both.
+/// An edge: the number of entries of the separator of two clusters, and its stride maps along both.
 struct Edge {
     entries: usize,
     ends: [(usize, StrideMap); 2],
@@ -34,14 +36,15 @@ struct Edge {
 
 /// The stride map of a smaller table along a larger one.
 struct StrideMap {
-    /// Offsets of the larger table's tiles, and of each entry from its tile's start (less than a tile, as scopes
-    /// ascend).
+    /// Offsets in the smaller table of the larger table's tiles.
     begin: Vec<usize>,
+    /// Offsets in the smaller table of the entries of a tile, relative to the tile's offset (less than a tile, because
+    /// scopes ascend).
     along: Vec<u32>,
 }
 
 impl StrideMap {
-    /// For a table over `part` along one over `scope`.
+    /// Creates the map of a table over `part` along one over `scope`.
     fn new(scope: &[u32], sizes: &[usize], part: &[u32], own: &[usize]) -> StrideMap {
         let places = axes(own);
         let lead = |(v, &size): (&u32, &usize)| {
@@ -53,14 +56,14 @@ impl StrideMap {
         StrideMap { begin: sums(outer, 0, |a, b| a + b), along }
     }
 
-    /// Bytes of a stride map along a table.
+    /// Returns the bytes of a stride map along a table.
     fn bytes(sizes: &[usize]) -> u64 {
         let (outer, inner) = sizes.split_at(outer(sizes));
         let of = |sizes: &[usize], each: usize| combinations(sizes).saturating_mul(each as u64);
         of(outer, size_of::<usize>()).saturating_add(of(inner, size_of::<u32>()))
     }
 
-    /// The least entries of a table for each combination of the smaller one's variables.
+    /// Returns the least entries of a table for each combination of the smaller table's variables.
     fn least(&self, costs: &[Cost], entries: usize) -> Vec<Cost> {
         let block = self.along.len();
         let part = |blocks: Range<usize>| {
@@ -102,7 +105,7 @@ impl StrideMap {
     }
 }
 
-/// The number of axes that lead from tile to tile.
+/// Returns the number of outer axes, which lead from tile to tile.
 fn outer(sizes: &[usize]) -> usize {
     let mut outer = sizes.len();
     let mut block = 1;
@@ -113,7 +116,7 @@ fn outer(sizes: &[usize]) -> usize {
     outer
 }
 
-/// Checks a graph for a network with domains of `sizes`; absent variables have none.
+/// Checks a graph for a network with domains of these sizes; an absent variable has size 0.
 fn verify(graph: &Graph, sizes: &[usize]) -> Result<(), String> {
     for (index, cluster) in graph.clusters.iter().enumerate() {
         let refused = |what: String| format!("cluster {index}: {what}");
@@ -136,7 +139,7 @@ fn shared(a: &[u32], b: &[u32]) -> Vec<u32> {
     a.iter().copied().filter(|v| b.binary_search(v).is_ok()).collect()
 }
 
-/// The effort: entries visited, temporary bytes, and bytes of the tables that stay.
+/// Returns the effort (entries visited and temporary bytes), and the bytes of the tables that stay.
 pub(super) fn effort(graph: &Graph, sizes: &[usize]) -> Result<(Effort, u64), String> {
     verify(graph, sizes)?;
     let sizes_of = |scope: &[u32]| scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>();
@@ -199,13 +202,14 @@ impl Layout {
 struct Task {
     layout: Layout,
     tables: Vec<Vec<Cost>>,
-    /// The constant so far, and the limit for entries that count.
+    /// Constant gained so far.
     constant: Cost,
+    /// Limit of the entries that count.
     dear: Cost,
 }
 
 impl State {
-    /// Adds up functions in the tables of a graph and moves costs between these.
+    /// Sums functions in the tables of a graph and moves costs between these.
     pub(super) fn join(&mut self, graph: &Graph) -> Result<(), String> {
         let sizes: Vec<usize> = self.values.iter().map(|values| values.len()).collect();
         verify(graph, &sizes)?;
@@ -226,7 +230,7 @@ impl State {
         self.check_room()
     }
 
-    /// The tables of the clusters. Functions that fit no cluster stay in the network.
+    /// Returns the tables of the clusters. Functions that fit no cluster stay in the network.
     fn sum_up(&mut self, graph: &Graph, layout: &Layout) -> Result<Vec<Vec<Cost>>, String> {
         let dear = self.dear();
         let mut tables: Vec<Vec<Cost>> =
@@ -262,7 +266,7 @@ impl State {
 }
 
 impl Task {
-    /// Runs all passes, or until no assignment below the limit is left.
+    /// Makes all passes, or stops once no assignment below the limit is left.
     fn run(&mut self, graph: &Graph) {
         let directed = (0..graph.passes).map(|pass| (pass, false));
         for (pass, even) in directed.chain((0..graph.even).map(|pass| (pass, true))) {
@@ -308,7 +312,7 @@ impl Task {
         true
     }
 
-    /// Moves the least cost of every table to the constant; returns whether an assignment below the limit may be left.
+    /// Adds a least cost to the constant; returns whether an assignment below the limit may be left.
     fn pay(&mut self, lowest: Cost) -> bool {
         if lowest >= self.dear {
             self.constant = sum(self.constant, self.dear);
@@ -319,7 +323,7 @@ impl Task {
         true
     }
 
-    /// Moves the least cost of a table to the constant.
+    /// Moves the least cost of a table to the constant; returns whether an assignment below the limit may be left.
     fn keep_least(&mut self, cluster: usize) -> bool {
         let (dear, lowest) = (self.dear, lowest(&self.tables[cluster]));
         for cost in self.tables[cluster].iter_mut().filter(|_| lowest > 0) {
@@ -328,7 +332,7 @@ impl Task {
         self.pay(lowest)
     }
 
-    /// Sends all least costs of a cluster to the one it leads to.
+    /// Moves all least costs of a cluster to the cluster that takes its message.
     fn push(&mut self, cluster: usize) -> bool {
         self.exchange(cluster, false, [true, false], |from, _| {
             let low = lowest(from);
@@ -337,7 +341,7 @@ impl Task {
         })
     }
 
-    /// Sends a cluster a part of the least costs of the one it leads to.
+    /// Moves to a cluster a share of the least costs of the cluster that takes its message.
     fn share(&mut self, cluster: usize, parts: Cost) -> bool {
         self.exchange(cluster, false, [false, true], |_, from| {
             let low = lowest(from);
@@ -364,7 +368,7 @@ impl Task {
         })
     }
 
-    /// Adds to both ends of an edge what `changes` computes from the least costs of the ends named in `looks`.
+    /// Adds to both ends of an edge what `changes` computes from the least costs of the ends marked in `looks`.
     fn exchange(
         &mut self,
         cluster: usize,

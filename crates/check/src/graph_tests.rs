@@ -1,4 +1,4 @@
-//! Join graphs in certificates against brute force: random graphs, not only sensible ones.
+//! Tests of join graphs in certificates against enumeration, with random graphs that need not be sensible.
 
 use super::evaluate;
 use super::state::State;
@@ -9,7 +9,8 @@ use crate::certificate::{Branch, Certificate, Cluster, Ending, Graph, Rows, Sear
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use crate::rng::Rng;
 
-/// A random graph over the variables of a network: clusters may repeat or miss variables, edges may share none.
+/// Returns a random graph over the variables of a network: clusters may repeat or miss variables, and edges may share
+/// none.
 fn graph(network: &Network, rng: &mut Rng) -> Graph {
     let n = network.domains().len() as u32;
     let count = 1 + rng.index(6);
@@ -22,7 +23,7 @@ fn graph(network: &Network, rng: &mut Rng) -> Graph {
     Graph { clusters: clusters.collect(), passes: rng.below(5) as u32, even: rng.below(4) as u32 }
 }
 
-/// The cost of an assignment by the graph's tables; the limit where it does not count.
+/// Returns the cost of an assignment by the graph's tables; the limit if it does not count.
 fn cost(state: &State, assignment: &[u32]) -> Cost {
     let place = |v: u32| state.values[v as usize].binary_search(&assignment[v as usize]).expect("no value has left");
     let mut total: i128 = (0..assignment.len() as u32).map(|v| i128::from(state.unary[v as usize][place(v)])).sum();

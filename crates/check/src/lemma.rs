@@ -1,9 +1,9 @@
-//! Values that are too dear, shown on a copy of the network, and what that forbids later.
+//! Lemmas: values whose cost reaches the limit, as shown on a copy of the network, and their later removal.
 //!
-//! A value that is too dear in the copy is in no assignment below the limit: limits, moves and the loss of what is too
-//! dear keep the cost of every other assignment. The same steps in the network itself, eliminations and dominance keep
-//! that cost too, or remove assignments. So a lemma stays true for the values that are left. Separating a function may
-//! make it cheaper; then lemmas are forgotten.
+//! A value that reaches the limit in the copy is in no assignment below the limit, because limits, moves and the
+//! removal of values at the limit keep the cost of every other assignment. The later steps in the network itself, such
+//! as elimination and dominance, keep that cost too, or remove assignments. So a lemma stays true for the remaining
+//! values. The separation of a function may lower costs; then lemmas are forgotten.
 
 use super::elimination::Layout;
 use super::search;
@@ -15,7 +15,7 @@ use crate::model::{Cost, FORBIDDEN};
 use rustc_hash::FxHashSet;
 
 impl State {
-    /// Shows that values are too dear, and stores them.
+    /// Shows that the values of a lemma reach the limit, and stores them.
     pub(super) fn lemma(&mut self, lemma: &Lemma) -> Result<(), String> {
         for (v, values) in &lemma.values {
             self.present(*v)?;
@@ -48,7 +48,7 @@ impl State {
         Ok(())
     }
 
-    /// Forbids values that lemmas have shown to be too dear.
+    /// Forbids values that lemmas have shown to reach the limit.
     pub(super) fn by_lemma(&mut self, v: u32, values: &[u32]) -> Result<(), String> {
         self.present(v)?;
         for &value in values {
@@ -61,12 +61,12 @@ impl State {
         Ok(())
     }
 
-    /// Removes values that are too dear until those of a lemma are gone.
+    /// Removes values that reach the limit until those of a lemma are removed.
     fn show(&mut self, lemma: &Lemma) -> Result<(), String> {
         self.by_tables()?;
         if let Some(plan) = lemma.back.as_ref().filter(|_| !self.are_gone(lemma)) {
             let sizes: Vec<usize> = self.values.iter().map(|values| values.len()).collect();
-            // all of them relative to the current constant
+            // costs relative to the current constant
             let (bounds, dear) = (Layout::new(plan, &sizes)?.marginals(self), self.dear());
             for (v, bounds) in (0..).zip(bounds) {
                 let _ = self.keep_below(v, &bounds, dear)?;
@@ -90,7 +90,8 @@ impl State {
         self.closed || lemma.values.iter().all(|(v, values)| values.iter().all(|&value| is_gone(*v, value)))
     }
 
-    /// The cost of each value with the least of each of its tables, repeated while a value is too dear.
+    /// Removes values whose unary cost plus the least cost of each table reaches the limit, repeatedly while there are
+    /// any.
     fn by_tables(&mut self) -> Result<(), String> {
         for _ in 0..ROUNDS {
             let mut lost = false;
@@ -110,7 +111,7 @@ impl State {
         Ok(())
     }
 
-    /// Removes the values of a variable that are too dear; returns whether there were any.
+    /// Removes the values of a variable that cost `dear` or more; returns whether there were any.
     fn keep_below(&mut self, v: u32, costs: &[Cost], dear: Cost) -> Result<bool, String> {
         if self.closed {
             return Ok(false);
@@ -126,8 +127,8 @@ impl State {
 }
 
 impl Layout<'_> {
-    /// Lower bounds of all values by mini-buckets and a backward pass through them, without the constant. A variable in
-    /// no mini-bucket costs nothing.
+    /// Returns lower bounds of all values by mini-buckets and a backward pass through them, without the constant. A
+    /// variable in no mini-bucket costs nothing.
     fn marginals(&self, state: &State) -> Vec<Vec<Cost>> {
         let mut bounds: Vec<Vec<Cost>> = state.values.iter().map(|values| vec![0; values.len()]).collect();
         let messages = self.messages(state);
@@ -167,7 +168,7 @@ impl Layout<'_> {
             raise(&mut bounds[join.variable as usize], &own);
             for ((from, message), all) in taken.iter().zip(below) {
                 let rest = message.iter().zip(all);
-                // where the message forbids, no more is needed
+                // if the message forbids a combination, its rest does not matter
                 let less =
                     rest.map(|(&own, all)| if own >= FORBIDDEN || all >= FORBIDDEN { FORBIDDEN } else { all - own });
                 outside[*from as usize] = Some(less.collect());

@@ -1,4 +1,4 @@
-//! Lemmas against brute force: listed values must be too dear, whatever the lemma's steps.
+//! Tests of lemmas against enumeration: listed values must reach the limit, whatever the lemma's steps.
 
 use super::evaluate;
 use super::state::State;
@@ -8,7 +8,7 @@ use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Lemma, 
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 
-/// Mini-buckets of some of a network's functions, none joined twice.
+/// Returns mini-buckets of some of a network's functions, none joined twice.
 fn plan(network: &Network, rng: &mut Rng) -> Elimination {
     let mut functions: Vec<Box<[u32]>> = Vec::new();
     for function in network.functions() {
@@ -19,7 +19,7 @@ fn plan(network: &Network, rng: &mut Rng) -> Elimination {
         }
     }
     let n = network.domains().len() as u32;
-    // waiting tables: their scopes and kinds
+    // tables that wait to be joined, with their scopes
     let mut waiting: Vec<(Vec<u32>, Join)> = Vec::new();
     for (index, scope) in (0..).zip(&functions) {
         waiting.push((scope.to_vec(), Join { functions: vec![index], ..Join::default() }));
@@ -48,7 +48,7 @@ fn plan(network: &Network, rng: &mut Rng) -> Elimination {
     Elimination { functions, joins }
 }
 
-/// The cost of the cheapest assignment with each value.
+/// Returns the least cost of the assignments with each value.
 fn marginals(network: &Network) -> Vec<Vec<Cost>> {
     let mut least: Vec<Vec<Cost>> = network.domains().iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
     for assignment in assignments(network) {
@@ -148,7 +148,7 @@ fn lemmas_keep_what_values_cost() -> Result<(), Error> {
     let five = [Step::Limit(5)];
     // each assignment costs 5 or 15
     assert_eq!(end(vec![lemma(&five, &[0]), by_lemma(0)])?, 5);
-    // the limit of a lemma is one of the proof
+    // the limit of a lemma is also a limit of the proof
     let message = |steps| end(steps).map_or_else(|error| error.to_string(), |proven| format!("proven {proven}"));
     let more = Step::Limit(6);
     for (steps, part) in [
@@ -160,7 +160,7 @@ fn lemmas_keep_what_values_cost() -> Result<(), Error> {
         (vec![lemma(&[lemma(&five, &[0])], &[0])], "no such step"),
         (vec![lemma(&[Step::Eliminate { variable: 1, over: [0, 2].into() }], &[0])], "no such step"),
         (vec![lemma(&[Step::Dominated { variable: 1, pairs: [(0, 1)].into() }], &[0])], "no such step"),
-        // what becomes cheaper does not cost what it did
+        // a function whose entries fall makes lemmas invalid
         (
             vec![
                 lemma(&five, &[0]),

@@ -1,8 +1,8 @@
-//! The independent checker: the cost of an assignment of a [`Network`], recomputed from tables and formulas, and
-//! [`Replay`], which follows the certificate of a bound.
+//! The independent checker: it recomputes the cost of an assignment of a [`Network`] from tables and formulas, and
+//! [`Replay`] follows the certificate of a bound.
 //!
-//! It shares only the model's plain data with the search, the reductions and inference. Indexing, look-up of sparse
-//! tuples and summation are its own; sums have 128 bits, so they cannot overflow or saturate.
+//! The checker shares only the plain data of the model with the search, the reductions and inference. It has its own
+//! indexing, look-up of sparse tuples and summation; sums have 128 bits, so they cannot overflow or saturate.
 
 mod buckets;
 mod elimination;
@@ -30,7 +30,7 @@ mod tables;
 pub(crate) mod tests;
 mod tuning;
 
-// other crates, by the names that their areas have everywhere
+// other crates, by the names that their areas have in all crates
 #[cfg(test)]
 use fangs_base::Error;
 use fangs_base::{error, memory, stop};
@@ -54,42 +54,42 @@ pub use replay::Replay;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, SparseTable, Table};
 use rayon::prelude::*;
 
-/// The cost of an assignment.
+/// The evaluation of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evaluation {
-    /// The total; [`FORBIDDEN`] where an entry forbids the assignment.
+    /// Total cost; [`FORBIDDEN`] if an entry forbids the assignment.
     pub cost: Cost,
-    /// The sum without the violated functions.
+    /// Sum of the costs of the functions that are not violated.
     pub soft: Cost,
-    /// The functions, ascending, whose entry forbids the assignment.
+    /// Indices of the functions whose entry forbids the assignment, ascending.
     pub violated: Vec<usize>,
     /// The limit that the total must stay below.
     pub top: Cost,
 }
 
 impl Evaluation {
-    /// Whether the total stays below `top`.
+    /// Returns whether the assignment is a solution: its total is below `top`.
     pub fn is_solution(&self) -> bool {
         self.cost < self.top
     }
 }
 
-/// Evaluates an assignment (value indices in file order).
+/// Returns the cost of an assignment (value indices in file order).
 ///
 /// # Panics
-/// If `assignment` has another length than the network has variables, or a value is outside its domain: readers of
+/// Panics if the length of `assignment` is not the number of variables, or a value is outside its domain; readers of
 /// files check this.
 pub fn evaluate(network: &Network, assignment: &[u32]) -> Evaluation {
     evaluate_unless(network, assignment, || false).expect("it never gives up")
 }
 
-/// Functions between two questions whether to give up: about a millisecond.
+/// Number of functions between two calls of `gives_up`: about a millisecond.
 const ASKED: usize = 1 << 12;
 
-/// The same; `None` once `gives_up` says so, which is asked now and then.
+/// Like [`evaluate`], but returns `None` once `gives_up`, which is called now and then, returns `true`.
 ///
 /// # Panics
-/// As [`evaluate`].
+/// Panics like [`evaluate`].
 pub fn evaluate_unless(
     network: &Network,
     assignment: &[u32],
@@ -112,7 +112,7 @@ pub fn evaluate_unless(
         Some((sum, violated))
     };
     let begins = 0..network.function_count().div_ceil(ASKED);
-    // by other threads only where there are some: outside of a pool all processors' would begin
+    // on other threads only within a pool: outside of one, a pool with a thread for each processor would start
     let parts: Option<Vec<(i128, Vec<usize>)>> = match rayon::current_thread_index() {
         Some(_) => begins.into_par_iter().map(|begin| part(begin * ASKED)).collect(),
         None => begins.map(|begin| part(begin * ASKED)).collect(),
@@ -124,7 +124,8 @@ pub fn evaluate_unless(
     Some(Evaluation { cost, soft, violated, top: network.top() })
 }
 
-/// The cost of one function of either kind under an assignment of all variables; from [`FORBIDDEN`] on it is forbidden.
+/// Returns the cost of one function of either kind under an assignment of all variables; forbidden from [`FORBIDDEN`]
+/// on.
 pub fn function_cost(function: Function<'_>, domains: &[u32], assignment: &[u32]) -> Cost {
     match function {
         Function::Table(function) => entry(function, domains, assignment),
@@ -132,12 +133,12 @@ pub fn function_cost(function: Function<'_>, domains: &[u32], assignment: &[u32]
     }
 }
 
-/// The edges whose ends have one color.
+/// Returns the edges whose ends have the same color.
 pub fn monochromatic<'a>(edges: &'a [[u32; 2]], colors: &'a [u32]) -> impl Iterator<Item = [u32; 2]> + 'a {
     edges.iter().copied().filter(|&[u, v]| colors[u as usize] == colors[v as usize])
 }
 
-/// The entry of one function under an assignment of all variables.
+/// Returns the entry of one function under an assignment of all variables.
 pub fn entry(function: &CostFunction, domains: &[u32], assignment: &[u32]) -> Cost {
     match &function.table {
         Table::Dense(costs) => {
@@ -154,7 +155,7 @@ pub fn entry(function: &CostFunction, domains: &[u32], assignment: &[u32]) -> Co
     }
 }
 
-/// Narrows the range of tuples one value at a time.
+/// Returns the cost of a tuple by narrowing the range of sorted tuples one value at a time.
 fn look_up(table: &SparseTable, values: impl Iterator<Item = u32>) -> Cost {
     let (tuples, arity) = (table.tuples(), table.arity());
     let mut range = 0..table.costs().len();
@@ -167,7 +168,7 @@ fn look_up(table: &SparseTable, values: impl Iterator<Item = u32>) -> Cost {
     if range.is_empty() { table.default_cost() } else { table.costs()[range.end - 1] }
 }
 
-/// The first row for which `holds` is true; it must stay true from there on.
+/// Returns the first row for which `holds` is true; it must stay true from there on.
 fn first(range: std::ops::Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (range.start, range.end);
     while low < high {

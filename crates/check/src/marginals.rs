@@ -1,49 +1,49 @@
-//! Sums and posteriors a second time, by code that shares nothing with what found them: an order of its own, loops over
-//! all combinations of a bucket, a power of two for each number, sums in two doubles, and products without one factor
-//! in place of divisions.
+//! A second computation of partition functions and posteriors, by code that shares nothing with the first: its own
+//! elimination order, loops over all combinations of a bucket, a power of two for each number, sums in two doubles, and
+//! products without one factor instead of divisions.
 
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Potentials, ROUNDOFF, Scaled, scale};
 use crate::stop::Stop;
 
-/// What is claimed of a product of potentials.
+/// The claimed results for a product of potentials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MarginalsClaim {
-    /// Observed variables and their values.
+    /// Evidence: observed variables and their values.
     pub values: Vec<(u32, u32)>,
-    /// Variables and weights of their values.
+    /// Soft evidence: variables and weights of their values.
     pub weights: Vec<(u32, Vec<f64>)>,
-    /// The logarithm of the sum; `None` where it is said to be 0.
+    /// Natural logarithm of the partition function; `None` if the sum is claimed to be 0.
     pub ln_z: Option<f64>,
-    /// The sum is said to be at least that.
+    /// Whether the sum is claimed only as a lower bound.
     pub at_least: bool,
-    /// How far that may be off.
+    /// Claimed error bound of `ln_z`.
     pub error_bound: f64,
-    /// Variables and their posteriors.
+    /// Posterior marginals: variables and the probabilities of their values.
     pub posteriors: Vec<(u32, Vec<f64>)>,
-    /// How far these may be off, relatively.
+    /// Claimed relative error bound of the posteriors.
     pub posterior_error: f64,
 }
 
-/// What was found instead, where it agrees with the claim.
+/// The results of a check that agrees with the claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarginalsCheck {
-    /// The logarithm of the sum; minus infinity where it is 0.
+    /// Natural logarithm of the partition function; minus infinity if it is 0.
     pub ln_z: f64,
-    /// How far the claimed one is from it.
+    /// Distance of the claimed logarithm from it.
     pub off: f64,
-    /// The largest difference of a posterior.
+    /// Largest absolute difference of a posterior.
     pub posteriors_off: f64,
-    /// Posteriors that were compared.
+    /// Number of variables whose posteriors were compared.
     pub posteriors: usize,
 }
 
-/// Computes the sum and the posteriors again.
+/// Recomputes the partition function and the posteriors, and compares them with the claim.
 ///
 /// # Errors
-/// [`Error::Refused`] with what is wrong; [`Error::Memory`] where tables would take more than half of what is free;
-/// [`Error::Stopped`].
+/// Returns [`Error::Refused`] with the first wrong claim, [`Error::Memory`] if tables would take more than half of the
+/// free memory, and [`Error::Stopped`] once `stop` is set.
 pub fn check_marginals(potentials: &Potentials, claim: &MarginalsClaim, stop: &Stop) -> Result<MarginalsCheck, Error> {
     let refused = |what: String| Err(Error::Refused(what));
     if claim.posterior_error.is_nan() || claim.error_bound.is_nan() || claim.error_bound < 0.0 {
@@ -90,7 +90,7 @@ pub fn check_marginals(potentials: &Potentials, claim: &MarginalsClaim, stop: &S
     Ok(MarginalsCheck { ln_z, off, posteriors_off, posteriors: claim.posteriors.len() })
 }
 
-/// Numbers by the values of some variables, the last one running fastest.
+/// A table of numbers over some variables, the last one running fastest.
 #[derive(Clone, Debug)]
 struct Table {
     scope: Vec<u32>,
@@ -118,7 +118,7 @@ impl Sum {
         }
         let term = scale(mantissa, exponent - self.exponent);
         let sum = self.high + term;
-        // what the sum lost (Knuth, The Art of Computer Programming 2, 4.2.2)
+        // the rounding error of the sum (Knuth, The Art of Computer Programming 2, 4.2.2)
         let back = sum - self.high;
         self.low += (self.high - (sum - back)) + (term - back);
         self.high = sum;
@@ -132,16 +132,16 @@ impl Sum {
 /// The bucket of a variable.
 #[derive(Debug, Default)]
 struct Bucket {
-    /// Indices of tables among all of them; those from the number of functions on are messages.
+    /// Indices of its tables among all; those from the number of functions on are messages.
     tables: Vec<usize>,
-    /// The message's variables.
+    /// Variables of its message.
     scope: Vec<u32>,
 }
 
-/// Functions and messages, and the buckets in the order of elimination.
+/// Functions and messages, and the buckets in elimination order.
 struct Buckets {
     domains: Vec<usize>,
-    /// Functions, and then the message of each bucket.
+    /// Functions, followed by the message of each bucket.
     tables: Vec<Table>,
     functions: usize,
     order: Vec<u32>,
@@ -160,7 +160,7 @@ impl Buckets {
                 Some(&domain) if value < domain => {}
                 _ => return refused(format!("value {value} of variable {variable} does not exist")),
             }
-            // two values of a variable: no assignment is left
+            // two values of one variable: no assignment is left
             if observed[variable as usize].is_some_and(|known| known != value) {
                 return Ok(Buckets::contradicting());
             }
@@ -186,7 +186,7 @@ impl Buckets {
         Ok(buckets)
     }
 
-    /// No assignment at all.
+    /// Returns buckets whose sum is 0, because no assignment is left.
     fn contradicting() -> Self {
         Buckets {
             domains: Vec::new(),
@@ -199,7 +199,7 @@ impl Buckets {
         }
     }
 
-    /// Adds the entries of a function that agree with what is observed.
+    /// Adds the entries of a function that agree with the evidence.
     fn add(&mut self, scope: &[u32], entry: &dyn Fn(usize) -> Scaled, observed: &[Option<u32>]) {
         let (mut free, mut entries) = (scope.to_vec(), Vec::new());
         free.retain(|&v| observed[v as usize].is_none());
@@ -231,7 +231,7 @@ impl Buckets {
         }
     }
 
-    /// Eliminates the variable next that makes the smallest message, the last one of equals.
+    /// Plans the elimination: the variable with the smallest message comes next, the last of equal ones first.
     fn plan(&mut self, observed: &[Option<u32>]) -> Result<(), Error> {
         let mut scopes: Vec<Option<Vec<u32>>> = self.tables.iter().map(|table| Some(table.scope.clone())).collect();
         let mut reading: Vec<Vec<usize>> = vec![Vec::new(); self.domains.len()];
@@ -277,13 +277,13 @@ impl Buckets {
         Ok(())
     }
 
-    /// What the functions and the products of this computation may be off, relatively.
+    /// Returns the relative error bound of the functions and of this computation's products.
     fn rounding(&self) -> f64 {
         self.rounding
     }
 
-    /// Visits all combinations of a bucket's variables: the indices into each table, into the message, and the value of
-    /// the bucket's own variable.
+    /// Visits all combinations of a bucket's variables with the indices into each table, the index into the message,
+    /// and the value of the bucket's own variable.
     fn visit(&self, bucket: usize, stop: &Stop, visit: &mut dyn FnMut(&[usize], usize, usize)) -> Result<(), Error> {
         let Bucket { tables, scope } = &self.buckets[bucket];
         let own = self.order[bucket];
@@ -311,7 +311,7 @@ impl Buckets {
                     return Ok(());
                 }
                 axis -= 1;
-                // the message's entries follow each other, its own variable running fastest around them
+                // entries of the message follow each other, and the bucket's own variable runs fastest within each
                 entry += usize::from(axis + 2 == axes.len());
                 digits[axis] += 1;
                 indices.iter_mut().zip(&strides[axis]).for_each(|(index, &stride)| *index += stride);
@@ -325,7 +325,7 @@ impl Buckets {
         }
     }
 
-    /// All messages, and the sum.
+    /// Computes all messages, and returns the sum.
     fn collect(&mut self, stop: &Stop) -> Result<Scaled, Error> {
         let mut z = self.constant;
         for bucket in 0..self.buckets.len() {
@@ -345,10 +345,10 @@ impl Buckets {
         Ok(z)
     }
 
-    /// The posteriors of all variables that are not observed.
+    /// Returns the posteriors of all variables without evidence.
     fn distribute(&self, stop: &Stop) -> Result<Vec<Vec<f64>>, Error> {
         let mut posteriors = vec![Vec::new(); self.domains.len()];
-        // what all else comes to, by bucket
+        // by bucket, the product of everything outside of it
         let mut outside: Vec<Vec<Scaled>> = vec![Vec::new(); self.buckets.len()];
         for bucket in (0..self.buckets.len()).rev() {
             let Bucket { tables, scope } = &self.buckets[bucket];

@@ -1,7 +1,7 @@
 use super::*;
 use crate::model::Variable;
 
-/// Rain, sprinkler and wet grass, and a fourth variable beside them.
+/// Rain, sprinkler and wet grass, and a fourth variable that is independent of them.
 fn garden() -> Potentials {
     let mut garden = Potentials::new("garden");
     for domain in [2, 2, 2, 3] {
@@ -18,7 +18,7 @@ fn garden() -> Potentials {
     garden
 }
 
-/// Wet grass; by hand: 0.75 * 0.5 * 0.75 + 0.25 * (0.875 * 0.75 + 0.125) = 0.4765625.
+/// The evidence is wet grass; by hand: 0.75 * 0.5 * 0.75 + 0.25 * (0.875 * 0.75 + 0.125) = 0.4765625.
 fn right() -> MarginalsClaim {
     let rain = 0.1953125 / 0.4765625;
     let sprinkler = (0.28125 + 0.03125) / 0.4765625;

@@ -1,25 +1,27 @@
-//! A network by its file's own numbers: the value of an assignment, and a check of the integer costs.
+//! The value of an assignment by the file's own numbers, and a check of the integer costs against them.
 //!
-//! Logarithms are computed here a second time, in fixed point from the digits and the exponent of the file; only the
-//! numbers themselves are shared with the reader.
+//! Logarithms are computed here independently of the reader, in fixed point from the digits and the exponent in the
+//! file; only the numbers themselves are shared with the reader.
 
 use super::{Evaluation, entry, saturate};
 use crate::model::{Cost, FORBIDDEN, Network, Number, Numbers, Reading, Scale, Stated, Table};
 
-/// Bits behind the point.
+/// Number of fractional bits in fixed point.
 const POINT: u32 = 64;
-/// ln 2 and ln 10, to the nearest 2^-64.
+/// ln 2 to the nearest 2^-64.
 const LN_2: i128 = 0xb172_17f7_d1cf_79ac;
+/// ln 10 to the nearest 2^-64.
 const LN_10: i128 = 0x2_4d76_3776_aaa2_b05c;
-/// A unit, and the error allowed for a cost: half a unit and a thirty-second.
+/// A unit of cost in fixed point.
 const UNIT: i128 = 1 << POINT;
+/// Error allowed for a cost, in fixed point: half a unit and a thirty-second.
 const OFF: i128 = UNIT / 2 + UNIT / 32;
 /// Relative margin for sums of doubles.
 const LOST: f64 = 1.0 / (1u64 << 50) as f64;
 
 impl Evaluation {
-    /// The value of the assignment in the file's convention, by the file's own numbers; `None` where an entry of it is
-    /// impossible.
+    /// Returns the value of the assignment in the file's convention, by the file's own numbers; `None` if one of its
+    /// entries is impossible.
     pub fn value(&self, network: &Network, assignment: &[u32]) -> Option<Number> {
         let units = network.units();
         match network.reading().filter(|reading| units.rounded > 0 || reading.witness.is_some()) {
@@ -29,12 +31,12 @@ impl Evaluation {
     }
 }
 
-/// The sum of the file's numbers.
+/// Returns the sum of the file's numbers; `None` if one of them is impossible.
 fn stated(network: &Network, reading: &Reading, assignment: &[u32]) -> Option<Number> {
     let (functions, domains) = (network.functions(), network.domains());
     let (mut sum, mut lost) = (0.0f64, 0.0f64);
     let mut add = |term: f64| {
-        // the rounding errors of the sum are added up separately (Neumaier 1974)
+        // the rounding errors of the sum are summed separately (Neumaier 1974)
         let total = sum + term;
         lost += if sum.abs() >= term.abs() { (sum - total) + term } else { (term - total) + sum };
         sum = total;
@@ -58,7 +60,7 @@ fn stated(network: &Network, reading: &Reading, assignment: &[u32]) -> Option<Nu
     Some(Number::Real(sum + lost))
 }
 
-/// The logarithm of a potential as a double.
+/// Returns the logarithm of a potential as a double.
 fn logarithm(scale: Scale, stated: Stated) -> f64 {
     match (scale, stated) {
         (Scale::Logarithms, Stated::Double(log)) => log,
@@ -73,7 +75,7 @@ fn logarithm(scale: Scale, stated: Stated) -> f64 {
 /// Checks the integer costs of a network against the file's own numbers.
 ///
 /// # Errors
-/// The first wrong cost.
+/// Returns a description of the first wrong cost.
 pub fn verify(network: &Network) -> Result<(), String> {
     let Some(reading) = network.reading() else { return Ok(()) };
     let excess = reading.witness.as_ref().map(|witness| excess(network, reading, witness)).transpose()?;
@@ -111,7 +113,7 @@ pub fn verify(network: &Network) -> Result<(), String> {
     Ok(())
 }
 
-/// An upper bound on the excess of a witness's cost over the functions' least costs.
+/// Returns an upper bound on the excess of a witness's cost over the functions' least costs.
 fn excess(network: &Network, reading: &Reading, witness: &[u32]) -> Result<f64, String> {
     let domains = network.domains();
     if witness.len() != domains.len() || witness.iter().zip(domains).any(|(value, domain)| value >= domain) {
@@ -124,7 +126,7 @@ fn excess(network: &Network, reading: &Reading, witness: &[u32]) -> Result<f64, 
         cost - least + LOST * (cost.abs() + least.abs())
     };
     let sum: f64 = network.functions().iter().zip(&reading.functions).map(above).sum();
-    // evidence must leave the witness
+    // evidence must not exclude the witness
     let evidence = &network.functions()[reading.functions.len()..];
     if sum.is_nan() || evidence.iter().any(|function| entry(function, domains, witness) >= FORBIDDEN) {
         return Err("the witness is impossible".into());
@@ -136,7 +138,7 @@ fn least_cost(scale: Scale, numbers: &Numbers) -> f64 {
     numbers.iter().map(|stated| -logarithm(scale, stated)).fold(f64::INFINITY, f64::min)
 }
 
-/// Whether a cost is minus the logarithm, rounded to the nearest unit.
+/// Returns whether a cost is minus the logarithm, rounded to the nearest unit.
 fn is_near(scale: Scale, stated: Stated, cost: Cost, decimals: u32) -> bool {
     let units = 10i128.pow(decimals);
     let log = match (scale, stated) {
@@ -163,7 +165,7 @@ fn is_exact(network: &Network, scale: Scale, stated: Stated, cost: Cost) -> bool
     }
 }
 
-/// A double in fixed point, times a number of units; `None` where that is too large.
+/// Returns a double times `units` in fixed point; `None` if that is too large.
 fn fixed(double: f64, units: i128) -> Option<i128> {
     if double == 0.0 {
         return Some(0);
@@ -181,14 +183,14 @@ fn fixed(double: f64, units: i128) -> Option<i128> {
     Some(if double < 0.0 { -size } else { size })
 }
 
-/// A positive normal double as an integer times a power of two.
+/// Returns a positive normal double as an integer and an exponent of two.
 fn parts(double: f64) -> (u64, i32) {
     let bits = double.to_bits();
     ((bits & ((1 << 52) - 1)) | (1 << 52), (bits >> 52) as i32 - 1075)
 }
 
-/// The natural logarithm of a positive integer in fixed point: by powers of two down to 1 <= m < 2, and
-/// ln m = 2 artanh((m - 1) / (m + 1)).
+/// Returns the natural logarithm of a positive integer in fixed point: by powers of two down to 1 <= m < 2, and ln m =
+/// 2 artanh((m - 1) / (m + 1)).
 fn ln(number: u64) -> i128 {
     let zeros = number.leading_zeros();
     let m = u128::from(number << zeros);

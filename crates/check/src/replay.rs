@@ -1,5 +1,5 @@
-//! Certificates followed step by step. The code shares only the plain data of the model and of the certificate with the
-//! reductions, the orders, the bounds and the search.
+//! The replay of certificates, step by step. The code shares only the plain data of the model and of the certificate
+//! with the reductions, the orders, the bounds and the search.
 
 use super::elimination::{Effort, Layout};
 use super::state::State;
@@ -9,7 +9,7 @@ use crate::certificate::{Branch, Certificate, Ending, ReadAs, Step, digest};
 use crate::error::Error;
 use crate::model::{Cost, Network};
 
-/// A certificate checked against its network, before it is followed.
+/// A certificate that has been checked against its network, and can be followed.
 #[derive(Debug)]
 pub struct Replay<'a> {
     network: &'a Network,
@@ -21,8 +21,8 @@ impl<'a> Replay<'a> {
     /// Checks that the certificate belongs to this network, and computes its effort.
     ///
     /// # Errors
-    /// [`Error::Refused`]: another network, costs that do not follow from the file's numbers, a solution with another
-    /// cost, or steps with unknown names.
+    /// Returns [`Error::Refused`] if the certificate is for another network, costs do not follow from the file's
+    /// numbers, its solution has another cost, or steps have unknown names.
     pub fn new(network: &'a Network, certificate: &'a Certificate) -> Result<Self, Error> {
         let found = digest(network);
         if certificate.network != found {
@@ -53,22 +53,23 @@ impl<'a> Replay<'a> {
         let mut effort = branch_effort(&certificate.proof, sizes).map_err(Error::Refused)?;
         // steps may leave costs that take all their bytes
         let tables = network.functions().iter().map(|f| (f.table.size() * size_of::<Cost>()) as u64).sum::<u64>();
-        // a lemma works on a copy of them
+        // a lemma works on a copy of the tables
         let copies = 1 + u64::from(certificate.proof.steps.iter().any(|step| matches!(step, Step::Lemma(_))));
         effort.bytes = effort.bytes.saturating_add(tables.saturating_mul(copies));
         Ok(Replay { network, certificate, effort })
     }
 
-    /// The effort: combinations of eliminations, entries of tables in which costs move, and bytes of tables.
+    /// Returns the effort: combinations of eliminations plus entries of tables between which costs move, and bytes of
+    /// tables.
     pub fn effort(&self) -> Effort {
         self.effort
     }
 
-    /// Follows the steps and returns the lower bound they prove, which is at least the certificate's.
+    /// Follows the steps and returns the lower bound that they prove, which is at least the certificate's.
     ///
     /// # Errors
-    /// [`Error::Refused`]: tables that do not fit into `memory` bytes, a step that is not right, or a bound that does
-    /// not follow.
+    /// Returns [`Error::Refused`] if tables do not fit into `memory` bytes, a step is not valid, or the bound does not
+    /// follow.
     pub fn run(&self, memory: u64) -> Result<Cost, Error> {
         if self.effort.bytes > memory {
             return Err(Error::Refused(format!(
@@ -86,7 +87,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The bound that a branch proves for the current network.
+/// Returns the bound that a branch proves for the current network.
 fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
     for (index, step) in branch.steps.iter().enumerate() {
         state.step(step).map_err(|what| format!("step {}: {what}", index + 1))?;
@@ -127,7 +128,7 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
     }
 }
 
-/// Adds the effort of steps on variables with `sizes` values, and updates `sizes`; `held` are the bytes of the last
+/// Adds the effort of steps on variables with `sizes` values, and updates `sizes`; `held` has the bytes of the last
 /// graph's tables. Returns whether some variable loses all its values. A malformed step is reported when it is
 /// followed.
 fn steps_effort(steps: &[Step], sizes: &mut Vec<usize>, effort: &mut Effort, held: &mut u64) -> Result<bool, String> {

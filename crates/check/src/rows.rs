@@ -1,9 +1,9 @@
-//! Exact elimination by sparse tables that list only the tuples that are not too dear. Where the constant is near the
-//! limit these are few, however large the dense tables are. Every order is sound. The length of the tables shows only
-//! during the run, so a certificate states a limit for it.
+//! Exact elimination by sparse tables that list only the tuples below the limit. If the constant is near the limit,
+//! these are few, however large the dense tables are. Every order is sound. The length of the tables shows only during
+//! the run, so a certificate states a limit for it.
 //!
-//! The least cost of every table is 0, as that of each message is moved to the constant. So a row, or a partial sum of
-//! rows, that reaches the limit less the constant is part of no assignment below the limit and is left out.
+//! The least cost of every table is 0, because that of each message moves to the constant. So a row, or a partial sum
+//! of rows, that reaches the limit less the constant is part of no assignment below the limit and is omitted.
 
 use super::state::{Function, State};
 use super::tables;
@@ -15,7 +15,8 @@ use rustc_hash::FxHashMap;
 /// The values of some variables in one number, and a cost.
 type Row = (u128, Cost);
 
-/// The bound of an elimination of the current network: the constant and the least cost of all tables, or the limit.
+/// Returns the bound of an elimination of the current network: the constant plus the least cost of all tables, or the
+/// limit.
 pub(super) fn run(mut state: State, task: &Rows) -> Result<Cost, String> {
     state.limit_to_finite_costs();
     state.check_room()?;
@@ -34,7 +35,7 @@ pub(super) fn run(mut state: State, task: &Rows) -> Result<Cost, String> {
     Ok(state.proven(elimination.constant.into()))
 }
 
-/// The bits of each variable of a scope in a key, the first one lowest.
+/// The bits of each variable of a scope in a key, the first variable lowest.
 struct Fields {
     shifts: Vec<u32>,
     bits: Vec<u32>,
@@ -59,6 +60,7 @@ impl Fields {
     }
 }
 
+/// A sparse table.
 struct Listed {
     scope: Vec<u32>,
     rows: Vec<Row>,
@@ -83,18 +85,21 @@ impl Level {
     }
 }
 
+/// The state of an elimination.
 struct Elimination {
     constant: Cost,
     dear: Cost,
     messages: Vec<Listed>,
-    /// Rows that may still be visited, and bytes of rows at a time.
+    /// Number of rows that may still be visited.
     work: u64,
+    /// Bytes that rows may take at a time.
     bytes: u64,
 }
 
+/// The message of a variable in the making.
 struct Message {
     rows: FxHashMap<u128, Cost>,
-    /// Bits of the eliminated variable, the lowest of all.
+    /// Number of bits of the eliminated variable, which are the lowest of a key.
     own: u32,
     dear: Cost,
     work: u64,
@@ -102,7 +107,7 @@ struct Message {
 }
 
 impl Message {
-    /// Extends a row through all tables; returns whether work and memory were enough.
+    /// Extends a row through all tables; returns whether work and memory were sufficient.
     fn extend(&mut self, levels: &[Level], key: u128, cost: Cost) -> bool {
         let Some((level, rest)) = levels.split_first() else {
             let least = self.rows.entry(key >> self.own).or_insert(cost);
@@ -160,7 +165,7 @@ impl Elimination {
         let room = self.bytes.checked_sub(held.saturating_mul(ROW)).ok_or_else(too_much)?;
         self.work = self.work.checked_sub(joined).ok_or_else(too_much)?;
 
-        // the longest first, then those that add the fewest bits
+        // the longest table first, then those that add the fewest bits
         let longest = (0..waiting.len()).max_by_key(|&at| waiting[at].1.len()).unwrap_or(0);
         let (mut known, first) = waiting.swap_remove(longest);
         let mut levels = Vec::new();
@@ -190,7 +195,7 @@ impl Elimination {
         Ok(true)
     }
 
-    /// The rows of a function that are not too dear.
+    /// Returns the rows of a function that are below the limit.
     fn list(&self, state: &State, Function { scope, table }: &Function) -> Result<Listed, String> {
         let sizes = state.sizes(scope);
         let fields = Fields::new(&sizes)?;

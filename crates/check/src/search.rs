@@ -1,11 +1,12 @@
 //! The replay's own branch and bound, guided by the branching trace. A certificate stores variables, not bounds. At
-//! each node this module shifts costs; where that is not enough, it eliminates the residual problem, bounds it by
+//! each node this module shifts costs. If that is not enough, it eliminates the residual problem, bounds it by
 //! mini-buckets of the size that the certificate states, or branches further. So a wrong hint costs time and proves
 //! nothing.
 //!
-//! No cost is ever negative. Functions send the costs that all their tuples share to the values of a variable, values
-//! send their least cost to the constant, and shares of the rest come back (a directional pass at each node, after
-//! Cooper et al., "Soft arc consistency revisited", 2010). Then a value that costs as much as the limit leaves.
+//! No cost is ever negative. Functions send the costs that all their tuples with a value share to the value, a variable
+//! sends its least cost to the constant, and shares of the rest return to functions (a directional pass at each node,
+//! after Cooper et al., "Soft arc consistency revisited", 2010). Then values that cost as much as the limit are
+//! removed.
 
 use super::buckets::Rest;
 use super::state::State;
@@ -15,9 +16,9 @@ use crate::certificate::Search;
 use crate::model::{Cost, Costs, FORBIDDEN};
 use rustc_hash::FxHashMap;
 
-/// Sums of costs that matter stay below this: some hundred of them fit into 64 bits.
+/// Limit of the costs that matter: sums of some hundred of them fit into 64 bits.
 const MOST: Cost = 1 << 55;
-/// The bound of a search on the current network: the constant and the least cost of what is left, or the limit.
+/// Returns the bound of a search on the current network: the constant plus the least remaining cost, or the limit.
 pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
     state.limit_to_finite_costs();
     state.check_room()?;
@@ -32,7 +33,7 @@ pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
     Ok(state.proven(least.into()))
 }
 
-/// Shows that values are too dear: by passes over the network as it stands, then by a search below each of them.
+/// Shows that values reach the limit: by passes over the current network, then by a search below each value.
 pub(super) fn show(state: &State, values: &[(u32, u32)], work: u64, bytes: u64) -> Result<(), String> {
     let mut state = state.clone();
     let (frame, mut root) = Frame::new(&mut state)?;
@@ -61,10 +62,10 @@ pub(super) fn show(state: &State, values: &[(u32, u32)], work: u64, bytes: u64) 
     Ok(())
 }
 
-/// The branching trace, by node.
+/// The branching trace: the variables of nodes.
 struct Hints {
     variables: Vec<u32>,
-    /// By node and value.
+    /// Next node, by node and value.
     next: FxHashMap<(u32, u32), u32>,
 }
 
@@ -86,40 +87,41 @@ impl Hints {
     }
 }
 
+/// A function of the search.
 struct Function {
     scope: Box<[u32]>,
     strides: Box<[usize]>,
     costs: Costs,
-    /// By place in the scope, the first of the cells with the amounts taken for its values.
+    /// By scope position, the first cell of the costs taken for the variable's values.
     taken: Box<[usize]>,
 }
 
-/// Static data of all nodes. Values are numbered by their places among those of the root.
+/// Static data of all nodes. Values are numbered by their positions among those of the root.
 struct Frame {
     functions: Vec<Function>,
-    /// By variable, its functions and its place in them.
+    /// By variable, its functions and its position in their scopes.
     incidence: Vec<Vec<(u32, u32)>>,
     /// By variable, the first of its cost cells.
     own: Vec<usize>,
 }
 
-/// A network with some of the values.
+/// The network with only some of the values.
 #[derive(Clone)]
 struct Node {
     constant: Cost,
-    /// By variable, the places of the values left.
+    /// By variable, the positions of the remaining values.
     values: Vec<Vec<u32>>,
-    /// Costs of values, and amounts taken from functions for them (negative where more was given).
+    /// Costs of values, and costs taken from functions for them (negative if more was given).
     cells: Vec<Cost>,
 }
 
-/// A node and the values still to be tried.
+/// A node, and the values that are still to be tried.
 struct Open {
     node: Node,
-    /// The trace's entry that named the variable, if there is one.
+    /// The entry of the trace that named the variable, if there is one.
     fork: Option<u32>,
     variable: u32,
-    /// The place of the next value.
+    /// Index of the next value.
     next: usize,
     bytes: u64,
 }
@@ -158,20 +160,22 @@ impl Frame {
     }
 }
 
+/// A search in progress.
 struct Task<'a> {
     state: &'a State,
     frame: Frame,
     hints: Hints,
-    /// Entries that may still be visited, and bytes that are left.
+    /// Number of entries that may still be visited.
     work: u64,
+    /// Bytes that are left.
     bytes: u64,
-    /// Combinations of the mini-buckets of a node.
+    /// Combinations of the mini-buckets of a node, at most.
     mini: u64,
 }
 
 impl Task<'_> {
-    /// Lowers `least` to the cost of an assignment of the node, if one is cheaper: no better bound is proven then. The
-    /// certificate decides the depth, so nodes are on a list, not on the stack.
+    /// Lowers `least` to a lower bound of the node, if that is less. The certificate decides the depth, so nodes are in
+    /// a list and not on the stack.
     fn node(&mut self, node: Node, hint: Option<u32>, least: &mut Cost, passes: Passes) -> Result<(), String> {
         let mut open = Vec::new();
         open.extend(self.branch(node, hint, least, passes)?);
@@ -193,7 +197,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// Bounds a node; returns the residual problem to branch on, if there is one.
+    /// Bounds a node; returns it to be branched on, if that is needed.
     fn branch(
         &mut self,
         mut node: Node,
@@ -250,7 +254,7 @@ impl Task<'_> {
     }
 
     /// Collects the costs of a variable's functions at its values, and returns whether a value below `limit` is left.
-    /// The excess over the least cost goes on to functions with later variables.
+    /// The excess over the least cost is passed on to functions with variables to come.
     fn visit(&mut self, node: &mut Node, v: u32, onward: bool, limit: Cost) -> Result<bool, String> {
         let (own, count) = (self.frame.own[v as usize], node.values[v as usize].len());
         let mut sums: Vec<Cost> = node.values[v as usize].iter().map(|&a| node.cells[own + a as usize]).collect();
@@ -307,8 +311,8 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// Eliminates the residual problem of a node or bounds it by mini-buckets. Returns whether the node is done, and
-    /// the variable to branch on where it is not.
+    /// Eliminates the residual problem of a node or bounds it by mini-buckets. Returns whether the node is finished,
+    /// and the variable to branch on if it is not.
     fn finish(&mut self, node: &Node, least: &mut Cost) -> Result<(bool, Option<u32>), String> {
         let (rest, constant) = self.rest(node);
         let (order, joint) = rest.order(self.mini.max(ELIMINATED));
@@ -331,7 +335,7 @@ impl Task<'_> {
                 return Ok((true, None));
             }
         }
-        // the smallest domain for the most functions
+        // the smallest domain relative to the number of functions
         let smallest = order
             .iter()
             .copied()
@@ -339,7 +343,7 @@ impl Task<'_> {
         Ok((false, smallest))
     }
 
-    /// The residual problem of a node: the variables of its tables, and the constant.
+    /// Returns the residual problem of a node: the scopes of its tables over unassigned variables, and the constant.
     fn rest(&self, node: &Node) -> (Rest, Cost) {
         let sizes: Vec<usize> = node.values.iter().map(Vec::len).collect();
         let open = |v: u32| sizes[v as usize] > 1;
@@ -355,7 +359,7 @@ impl Task<'_> {
         (Rest { scopes: scopes.collect(), sizes }, constant)
     }
 
-    /// The costs of the tables of [`Task::rest`].
+    /// Returns the costs of the tables of [`Task::rest`].
     fn costs(&self, node: &Node) -> Vec<Vec<Cost>> {
         let open = (0..node.values.len()).filter(|&v| node.values[v].len() > 1);
         let own = open.map(|v| node.values[v].iter().map(|&a| node.cells[self.frame.own[v] + a as usize]).collect());
@@ -364,7 +368,7 @@ impl Task<'_> {
 }
 
 impl Function {
-    /// The least entry for each value left of the variable at a place.
+    /// Returns the least entry, less the costs taken, for each remaining value of the variable at a scope position.
     fn least(&self, node: &Node, place: usize, work: &mut u64) -> Vec<Cost> {
         let own = &node.values[self.scope[place] as usize];
         let mut least = vec![FORBIDDEN; own.len()];
@@ -383,15 +387,15 @@ impl Function {
         least
     }
 
-    /// The remaining entries over the values left, the last variable running fastest.
+    /// Returns the entries over the remaining values, less the costs taken, the last variable running fastest.
     fn entries(&self, node: &Node) -> Vec<Cost> {
         let mut entries = Vec::new();
         self.each(node, None, |base, taken| entries.push(tables::less(self.costs.get(base), taken)));
         entries
     }
 
-    /// Visits all combinations of the values left, without the variable at `but`: their offset in the table, and what
-    /// was taken from them.
+    /// Calls `look` for all combinations of the remaining values, without the variable at `but`, with their offset in
+    /// the table and the costs taken from them.
     fn each(&self, node: &Node, but: Option<usize>, mut look: impl FnMut(usize, Cost)) {
         let places: Vec<usize> = (0..self.scope.len()).filter(|&k| Some(k) != but).collect();
         let list = |k: usize| &node.values[self.scope[k] as usize];

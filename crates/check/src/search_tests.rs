@@ -1,4 +1,4 @@
-//! Certificates of branch and bound against brute force.
+//! Tests of certificates of branch and bound against enumeration.
 
 use super::tests::{follow, random, solved};
 use crate::bounds::Proof;
@@ -13,7 +13,7 @@ use crate::stop::Stop;
 use fangs_elimination::elimination::Progress;
 use std::sync::Arc;
 
-/// A search of a random network, ended early or not, with its bound and the optimum.
+/// Returns a random network, the certificate of a search that may have ended early, and the optimum.
 fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let stop = Stop::new();
     let network = random(rng);

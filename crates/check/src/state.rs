@@ -6,9 +6,9 @@ use crate::model::{Cost, FORBIDDEN, Network, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// A limit that no cost reaches; costs are below 2^64, and multiplied by less than 2^33.
+/// A limit that no cost reaches: costs are below 2^64, and multiplied by less than 2^33.
 const UNLIMITED: i128 = 1 << 100;
-/// Largest power of two for the scale of costs.
+/// Largest exponent of the power of two that costs are multiplied by.
 const MOST_BITS: u32 = 32;
 
 /// A function and its variables, ascending.
@@ -18,33 +18,34 @@ pub(super) struct Function {
     pub(super) table: Table,
 }
 
-/// The network during a replay, by the names of the file.
+/// The network during a replay, with the variables and values of the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    /// The values that each variable has left, ascending; none once it has left.
+    /// Remaining values of each variable, ascending; empty once the variable has been removed.
     pub(super) values: Vec<Arc<[u32]>>,
-    /// The costs of these values.
+    /// Unary costs of the remaining values.
     pub(super) unary: Vec<Vec<Cost>>,
     functions: Vec<Option<Function>>,
     by_scope: FxHashMap<Box<[u32]>, u32>,
     incidence: Vec<Vec<u32>>,
     constant: i128,
-    /// The limit: assignments from here on do not count; scaled.
+    /// Scaled limit: assignments that cost this much do not count.
     top: i128,
-    /// Costs are multiplied by 2^bits.
+    /// Exponent of the power of two that costs are multiplied by.
     bits: u32,
-    /// The least limit so far, unscaled: no more than this is proven.
+    /// Least limit so far, unscaled: no higher bound is proved.
     pub(super) limit: Cost,
     /// An upper bound on the sum of all finite costs.
     pub(super) ceiling: i128,
     /// Whether no assignment below the limit is left.
     pub(super) closed: bool,
-    /// Variables and values that are in no assignment below the limit, by lemmas.
+    /// Variables and values that, by lemmas, are in no assignment below the limit.
     pub(super) known: FxHashSet<(u32, u32)>,
-    /// Entries of tables that merged variables made.
+    /// Number of entries of the tables of merged variables.
     merged: u64,
-    /// Changes since minima were moved to the constant.
+    /// Functions changed since minima were moved to the constant.
     changed_functions: Vec<u32>,
+    /// Variables whose unary costs changed since minima were moved to the constant.
     changed_variables: Vec<u32>,
 }
 
@@ -77,23 +78,23 @@ impl State {
         scope.iter().map(|&v| self.values[v as usize].len()).collect()
     }
 
-    /// The limit for an entry, everything else being at least 0.
+    /// Returns the limit of a single entry, all other costs being at least 0.
     pub(super) fn dear(&self) -> Cost {
         (self.top - self.constant).clamp(0, FORBIDDEN.into()) as Cost
     }
 
-    /// The bound if nothing that is left costs less than `least`, scaled and without the constant.
+    /// Returns the bound if no remaining assignment costs less than `least`, scaled and without the constant.
     pub(super) fn proven(&self, least: i128) -> Cost {
         let total = self.constant + least;
         if self.closed || total >= self.top {
             return self.limit;
         }
-        // costs of the file are integers: rounded up
+        // rounded up, because costs of the file are integers
         let unscaled = -(-total >> self.bits);
         unscaled.min(self.limit.into()) as Cost
     }
 
-    /// Sets a limit (unscaled): only assignments below it count from now on.
+    /// Sets a limit (unscaled): from now on only assignments below it count.
     pub(super) fn set_limit(&mut self, limit: Cost) -> Result<(), String> {
         self.limit = self.limit.min(limit);
         if limit < FORBIDDEN {
@@ -103,7 +104,7 @@ impl State {
         self.check_room()
     }
 
-    /// Stops where finite sums may come near the cost of forbidden tuples, unless such sums do not count.
+    /// Returns an error if finite sums may come near the cost of forbidden tuples, unless such sums do not count.
     pub(super) fn check_room(&mut self) -> Result<(), String> {
         if self.ceiling >= FORBIDDEN.into() {
             self.settle();
@@ -121,20 +122,20 @@ impl State {
         self.top = self.top.min(self.constant + self.finite_costs() + 1);
     }
 
-    /// The largest finite costs of all tables, added up.
+    /// Returns the sum of the largest finite costs of all tables.
     fn finite_costs(&self) -> i128 {
         let unary = self.unary.iter().map(|costs| tables::peak(costs.iter().copied()));
         let functions = self.functions().map(|function| tables::peak(function.table.costs()));
         unary.chain(functions).map(i128::from).sum()
     }
 
-    /// Forbids the entries that are too dear.
+    /// Forbids the entries that reach the limit.
     pub(super) fn forbid(&mut self) {
         let dear = self.dear();
         let forbid = |cost: Cost| if cost >= dear { FORBIDDEN } else { cost };
         self.unary.iter_mut().flatten().for_each(|cost| *cost = forbid(*cost));
         for function in self.functions.iter_mut().flatten() {
-            // most tables have none and stay shared
+            // most tables have no such entry and stay shared
             if function.table.costs().any(|cost| cost >= dear && cost < FORBIDDEN) {
                 function.table = function.table.map(forbid);
             }
@@ -171,7 +172,7 @@ impl State {
         self.functions[*self.by_scope.get(scope)? as usize].as_ref()
     }
 
-    /// The function over a scope, for changes; a new zero function where there is none.
+    /// Returns the function over a scope for changes; a new zero function if there is none.
     pub(super) fn function_mut(&mut self, scope: &[u32]) -> Result<&mut Function, String> {
         if !self.by_scope.contains_key(scope) {
             self.install(scope.into(), tables::zero(scope.len()));
@@ -181,7 +182,7 @@ impl State {
         self.functions[slot as usize].as_mut().ok_or_else(|| "a function is missing".into())
     }
 
-    /// A variable's unary costs, for changes.
+    /// Returns a variable's unary costs for changes.
     pub(super) fn unary_mut(&mut self, v: u32) -> &mut [Cost] {
         self.changed_variables.push(v);
         &mut self.unary[v as usize]
@@ -250,7 +251,7 @@ impl State {
             [] => self.pay(tables::dense(&table, &sizes)?.get(0)),
             &[v] => self.pay_for_values(v, &tables::dense(&table, &sizes)?.wide()),
             _ => {
-                // a table of the file may have negative entries; after minima are moved only its spread stays
+                // a table of the file may have negative entries; once its minimum is moved, only its spread remains
                 let least = least(&table, &sizes);
                 if least >= FORBIDDEN {
                     self.closed = true;
@@ -272,7 +273,7 @@ impl State {
         Ok(())
     }
 
-    /// Keeps only some values (by their places, ascending) of a variable.
+    /// Keeps only some values of a variable, given by their positions, ascending.
     pub(super) fn keep_values(&mut self, v: u32, kept: &[usize]) -> Result<(), String> {
         if kept.is_empty() {
             self.closed = true;
@@ -296,7 +297,7 @@ impl State {
         Ok(())
     }
 
-    /// A new variable without functions.
+    /// Adds a new variable without functions and returns it.
     pub(super) fn introduce(&mut self, size: usize) -> u32 {
         self.values.push((0..size as u32).collect());
         self.unary.push(vec![0; size]);
@@ -304,7 +305,7 @@ impl State {
         self.values.len() as u32 - 1
     }
 
-    /// Counts the entries of tables that merged variables make, which no one could state before.
+    /// Counts the entries of tables of merged variables, which the effort cannot state beforehand.
     pub(super) fn grow(&mut self, entries: u64) -> Result<(), String> {
         self.merged = self.merged.saturating_add(entries);
         if self.merged > MOST_ENTRIES {
@@ -323,7 +324,7 @@ impl State {
     pub(super) fn settle(&mut self) {
         for v in std::mem::take(&mut self.changed_variables) {
             let unary = &mut self.unary[v as usize];
-            // a removed one has no values
+            // a removed variable has no values
             let Some(least) = unary.iter().copied().min().filter(|&least| least != 0) else { continue };
             unary.iter_mut().for_each(|cost| *cost = tables::less(*cost, least));
             self.pay(least);
@@ -345,13 +346,13 @@ impl State {
     }
 }
 
-/// The difference between the largest finite cost and the least.
+/// Returns the difference between the largest and the least finite cost.
 pub(super) fn spread(costs: impl Iterator<Item = Cost> + Clone) -> Cost {
     let allowed = costs.filter(|&cost| cost < FORBIDDEN);
     allowed.clone().max().unwrap_or(0) - allowed.min().unwrap_or(0)
 }
 
-/// The least cost of any combination.
+/// Returns the least cost of any combination.
 pub(super) fn least(table: &Table, sizes: &[usize]) -> Cost {
     match table {
         Table::Dense(costs) => costs.min().unwrap_or(FORBIDDEN),

@@ -1,4 +1,4 @@
-//! The steps of a certificate, each accepted only where the current tables show that it is right.
+//! The steps of a certificate, each accepted only if the current tables show that it is valid.
 
 use super::state::{Function, State, place, spread};
 use super::tables::{self, axes, combinations, sum, sums};
@@ -7,7 +7,7 @@ use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 
 impl State {
-    /// Makes a step, or says why it is not right.
+    /// Makes a step; returns an error if it is not valid.
     pub(super) fn step(&mut self, step: &Step) -> Result<(), String> {
         if let Step::Move { scope, variable, amounts } = step {
             return self.shift(scope, *variable, amounts);
@@ -39,7 +39,7 @@ impl State {
         Ok(())
     }
 
-    /// Refuses unknown variables.
+    /// Returns an error for unknown variables.
     pub(super) fn present(&self, v: u32) -> Result<(), String> {
         match self.values.get(v as usize) {
             Some(values) if !values.is_empty() => Ok(()),
@@ -47,12 +47,12 @@ impl State {
         }
     }
 
-    /// The place of a value among those left.
+    /// Returns the position of a value among the remaining ones.
     pub(super) fn value(&self, v: u32, value: u32) -> Result<usize, String> {
         self.values[v as usize].binary_search(&value).map_err(|_| format!("variable {v} has no value {value}"))
     }
 
-    /// The function over a scope: a zero function where there is none.
+    /// Returns the function over a scope; a zero function if there is none.
     fn over(&self, scope: &[u32]) -> Result<Function, String> {
         ascending(scope)?.iter().try_for_each(|&v| self.present(v))?;
         if scope.len() < 2 {
@@ -81,7 +81,7 @@ impl State {
         self.remove(v, values)
     }
 
-    /// The cost of each value with the least of each function of the variable.
+    /// Returns the unary cost of each value plus the least cost of each function of the variable.
     pub(super) fn least_totals(&self, v: u32) -> Result<Vec<Cost>, String> {
         let mut least = self.unary[v as usize].clone();
         for function in self.functions_of(v) {
@@ -113,7 +113,7 @@ impl State {
         self.keep_values(v, &kept)
     }
 
-    /// Checks that each value costs at least as much as the one that dominates it, wherever it is not too dear: the
+    /// Checks that each value costs at least as much as its dominating value in every context below the limit: the
     /// differences are bounded function by function (Goldstein 1994).
     fn dominated(&mut self, v: u32, pairs: &[(u32, u32)]) -> Result<(), String> {
         self.present(v)?;
@@ -137,7 +137,7 @@ impl State {
                 let row = |block: usize, value: usize| &costs[(block * size + value) * inner..][..*inner];
                 let blocks = 0..costs.len() / (size * inner);
                 let contexts = blocks.flat_map(|block| row(block, a).iter().zip(row(block, b)));
-                // where every context is too dear the value is lost in any case
+                // if every context reaches the limit, the value can be removed in any case
                 let worst = contexts
                     .filter(|&(&a, _)| a < dear)
                     .map(|(&a, &b)| if b >= FORBIDDEN { i128::MAX } else { i128::from(b) - i128::from(a) })
@@ -243,7 +243,7 @@ impl State {
         Ok(())
     }
 
-    /// Merges two variables: every pair of their values that is not told must be too dear.
+    /// Merges two variables: every pair of their values that is not listed must reach the limit.
     fn merge(&mut self, [x, y]: [u32; 2], pairs: &[(u32, u32)]) -> Result<(), String> {
         let (sizes, dear) = (self.sizes(&self.over(&[x, y])?.scope), self.dear());
         let (table, columns) = (tables::dense(&self.over(&[x, y])?.table, &sizes)?, sizes[1]);
@@ -288,7 +288,7 @@ impl State {
         self.check_room()
     }
 
-    /// Separates a function: the variable's cost and the least of the rest must never exceed an entry that counts.
+    /// Separates a function: the variable's cost plus the least of the rest must never exceed an entry below the limit.
     fn separate(&mut self, scope: &[u32], v: u32, shares: &[Cost]) -> Result<(), String> {
         let (sizes, dear) = (self.sizes(&self.over(scope)?.scope), self.dear());
         let at = place(scope, v)?;
@@ -307,11 +307,11 @@ impl State {
             row.iter().zip(shares).map(entry).fold(FORBIDDEN, Cost::min)
         };
         let rest: Vec<Cost> = costs.chunks_exact(shares.len()).map(rest).collect();
-        // sums with a share that exceeds its entries could seem forbidden
+        // sums with a share that exceeds its entries might seem forbidden
         if rest.iter().any(|&cost| cost < 0) {
             return Err("a share exceeds an entry".into());
         }
-        // a function that becomes cheaper invalidates the lemmas
+        // a function whose costs fall makes the lemmas invalid
         let same = |(row, &rest): (&[Cost], &Cost)| {
             let mut totals = row.iter().zip(shares).map(|(&cost, &share)| (cost, sum(rest, share)));
             totals.all(|(cost, total)| if cost >= dear { total >= dear } else { total == cost })
@@ -324,7 +324,7 @@ impl State {
         self.check_room()
     }
 
-    /// Moves costs; needs no proof, as the cost of every assignment stays.
+    /// Moves costs; this needs no proof, because the cost of every assignment stays.
     fn shift(&mut self, scope: &[u32], v: u32, amounts: &[Cost]) -> Result<(), String> {
         if self.closed {
             return Ok(());
@@ -367,7 +367,8 @@ impl State {
         }
     }
 
-    /// Checks that there is one amount for each value, none so large that it may be taken for a forbidden cost.
+    /// Checks that there is one amount for each value, and that none is so large that it could pass for a forbidden
+    /// cost.
     fn check_amounts(&self, v: u32, amounts: &[Cost]) -> Result<(), String> {
         self.check_count(v, amounts)?;
         if amounts.iter().any(|amount| amount.unsigned_abs() >= FORBIDDEN as u64 / 4) {
@@ -377,7 +378,7 @@ impl State {
     }
 }
 
-/// The variables of a scope, which must ascend.
+/// Returns the variables of a scope, or an error if they do not ascend.
 pub(super) fn ascending(scope: &[u32]) -> Result<&[u32], String> {
     if scope.windows(2).all(|pair| pair[0] < pair[1]) { Ok(scope) } else { Err(format!("{scope:?} does not ascend")) }
 }

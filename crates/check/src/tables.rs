@@ -1,25 +1,25 @@
-//! Operations of the replay on single tables. Dense ones are rearranged by [`gather`], sparse ones tuple by tuple.
+//! Operations of the replay on single tables. Dense tables are rearranged by [`gather`], sparse ones tuple by tuple.
 
 use super::tuning::{MEDIUM, MOST_ENTRIES, SMALL};
 use crate::model::{Cost, Costs, FORBIDDEN, SparseTable, Table};
 
-/// The sum; forbidden costs stay forbidden.
+/// Returns the sum of two costs; forbidden costs stay forbidden.
 #[inline(always)]
 pub(super) fn sum(a: Cost, b: Cost) -> Cost {
     if a >= FORBIDDEN || b >= FORBIDDEN { FORBIDDEN } else { (a + b).min(FORBIDDEN) }
 }
 
-/// A difference; forbidden costs stay forbidden.
+/// Returns a difference of costs; forbidden costs stay forbidden.
 pub(super) fn less(cost: Cost, amount: Cost) -> Cost {
     if cost >= FORBIDDEN { FORBIDDEN } else { cost - amount }
 }
 
-/// Number of combinations, saturating.
+/// Returns the number of combinations, saturating.
 pub(super) fn combinations(sizes: &[usize]) -> u64 {
     sizes.iter().fold(1, |product: u64, &size| product.saturating_mul(size as u64))
 }
 
-/// The offset of each value of each variable in a dense table.
+/// Returns the offset of each value of each variable in a dense table.
 pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut stride = 1;
     let mut axes: Vec<Vec<usize>> = Vec::with_capacity(sizes.len());
@@ -31,7 +31,7 @@ pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     axes
 }
 
-/// The sums of one term from each axis, the last axis running fastest.
+/// Returns the sums of one term from each axis, the last axis running fastest.
 pub(super) fn sums<T: Copy>(axes: &[Vec<T>], zero: T, add: impl Fn(T, T) -> T) -> Vec<T> {
     axes.iter().fold(vec![zero], |sums, axis| {
         let mut next = Vec::with_capacity(sums.len() * axis.len());
@@ -42,7 +42,7 @@ pub(super) fn sums<T: Copy>(axes: &[Vec<T>], zero: T, add: impl Fn(T, T) -> T) -
     })
 }
 
-/// The entries at the sums of one place from each axis, the last axis running fastest.
+/// Returns the entries at the sums of one offset from each axis, the last axis running fastest.
 pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
     let Some((last, outer)) = axes.split_last() else { return costs[..1].to_vec() };
     let starts = sums(outer, 0, |a, b| a + b);
@@ -70,7 +70,7 @@ pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Costs, String> {
     }
 }
 
-/// The same table, dense where that takes little memory.
+/// Returns the table, in dense form if that takes little memory.
 pub(super) fn tidy(table: Table, sizes: &[usize]) -> Table {
     let Table::Sparse(sparse) = &table else { return table };
     let room = combinations(sizes);
@@ -78,12 +78,12 @@ pub(super) fn tidy(table: Table, sizes: &[usize]) -> Table {
     if small { dense(&table, sizes).map_or(table, Table::Dense) } else { table }
 }
 
-/// The largest finite cost, at least 0; an unused default may count.
+/// Returns the largest finite cost, at least 0; an unused default may count.
 pub(super) fn peak(costs: impl Iterator<Item = Cost>) -> Cost {
     costs.filter(|&cost| cost < FORBIDDEN).fold(0, Cost::max)
 }
 
-/// The least cost for each value of the variable at a place, with the unary costs of the tuple's values.
+/// Returns the least cost for each value of the variable at a scope position; with `besides`, unary costs are included.
 pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Option<&[Vec<Cost>]>) -> Vec<Cost> {
     let mut least = vec![FORBIDDEN; sizes[place]];
     match table {
@@ -106,7 +106,7 @@ pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Optio
         Table::Sparse(sparse) => {
             let zeros: Vec<Vec<Cost>> = sizes.iter().map(|&size| vec![0; size]).collect();
             let besides = besides.unwrap_or(&zeros);
-            // the default counts where some feasible tuples are not listed
+            // the default counts if some feasible tuples are not listed
             let allowed = |k: usize| besides[k].iter().filter(|&&cost| cost < FORBIDDEN).count();
             let others: Vec<usize> = (0..sizes.len()).filter(|&k| k != place).map(allowed).collect();
             let mut listed = vec![0u64; sizes[place]];
@@ -117,7 +117,7 @@ pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Optio
                 listed[value] += u64::from(others < FORBIDDEN);
                 least[value] = least[value].min(sum(sum(cost, paid(place)), others));
             }
-            // other costs where the default applies are bounded by 0, as none is negative
+            // other unary costs with the default are bounded by 0, because none is negative
             for (value, least) in least.iter_mut().enumerate() {
                 if listed[value] < combinations(&others) {
                     *least = sum(sparse.default_cost(), besides[place][value]).min(*least);
@@ -128,7 +128,7 @@ pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Optio
     least
 }
 
-/// The table with some values (ascending) of the variable at a place.
+/// Returns the table with only some values (ascending) of the variable at a scope position.
 pub(super) fn keep(table: &Table, sizes: &[usize], place: usize, kept: &[usize]) -> Table {
     match table {
         Table::Dense(costs) => {
@@ -150,8 +150,8 @@ pub(super) fn keep(table: &Table, sizes: &[usize], place: usize, kept: &[usize])
     }
 }
 
-/// The table with its variables rearranged: variable `k` of the result is variable `order[k]`. Variables left out must
-/// have one value.
+/// Returns the table with its variables rearranged: variable `k` of the result is variable `order[k]`. Omitted
+/// variables must have one value.
 pub(super) fn rearrange(table: &Table, sizes: &[usize], order: &[usize]) -> Table {
     match table {
         Table::Dense(costs) => {
@@ -165,7 +165,7 @@ pub(super) fn rearrange(table: &Table, sizes: &[usize], order: &[usize]) -> Tabl
     }
 }
 
-/// The sum of two tables of one scope.
+/// Returns the sum of two tables of one scope.
 pub(super) fn add(a: &Table, b: &Table, sizes: &[usize]) -> Result<Table, String> {
     if let (Table::Sparse(a), Table::Sparse(b)) = (a, b) {
         let (mut tuples, mut costs) = (Vec::new(), Vec::new());
@@ -180,12 +180,12 @@ pub(super) fn add(a: &Table, b: &Table, sizes: &[usize]) -> Result<Table, String
     Ok(Table::Dense(a.iter().zip(&b).map(|(a, b)| sum(a, b)).collect()))
 }
 
-/// The least cost over the variables that `order` leaves out, those in it rearranged.
+/// Returns the least cost over the variables that `order` omits, the others rearranged.
 pub(super) fn project(table: &Table, sizes: &[usize], order: &[usize]) -> Vec<Cost> {
     let kept: Vec<usize> = order.iter().map(|&k| sizes[k]).collect();
     let targets = axes(&kept);
     let mut result = vec![FORBIDDEN; combinations(&kept) as usize];
-    // the offset of each value of each variable in the result: 0 for variables left out
+    // the offset of each value of each variable in the result: 0 for omitted variables
     let mut steps: Vec<Vec<usize>> = sizes.iter().map(|&size| vec![0; size]).collect();
     order.iter().zip(targets).for_each(|(&k, axis)| steps[k] = axis);
     match table {

@@ -1,4 +1,4 @@
-//! The evaluator against cases worked out by hand, the replay against brute force.
+//! Tests of the evaluator on cases worked out by hand, and of the replay against enumeration.
 
 use super::*;
 use crate::Error;
@@ -16,7 +16,7 @@ use fangs_elimination::elimination::{Progress, Run};
 pub(crate) use fangs_testing::networks::{assignments, random};
 use std::sync::Arc;
 
-/// Three variables; every kind of table once.
+/// Returns a network of three variables with every kind of table once.
 fn network(top: Cost) -> Result<Network, ModelError> {
     let mut builder = Network::builder("small");
     let _ = builder.top(top);
@@ -76,7 +76,7 @@ fn the_least_sum_there_can_be() -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Every step of every strategy to a bound: the bound and its proof.
+/// Returns the bounds of every step of every strategy, with their proofs.
 fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Proof)> {
     let stop = Stop::new();
     let mut reducer = match rng.below(4) {
@@ -94,7 +94,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     let (mut reducer, mut proven) = (Arc::new(reducer), Vec::new());
     for _ in 0..1 + rng.below(3) {
         schedule(&reducer, &mut values, upper, rng, &mut proven);
-        // as after a better solution: value bounds forbid some values
+        // as after a better solution: value bounds exclude some values
         if !solutions.is_empty() && rng.below(2) == 0 {
             upper = upper.min(solutions[rng.index(solutions.len())]);
         }
@@ -107,7 +107,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     proven
 }
 
-/// Every step of a bound schedule on a reduced problem.
+/// Makes every step of a bound schedule on a reduced problem.
 fn schedule(
     reducer: &Arc<Reducer>,
     values: &mut ValueBounds,
@@ -138,7 +138,7 @@ fn schedule(
         spent.note(stage.steady(), 1 + rng.below(100));
         match stage {
             Stage::Shift(mut shift) => {
-                // sometimes ended early
+                // some stages end early
                 while shift.advance(1 + rng.below(200), &stop) == Progress::More && rng.below(20) > 0 {}
                 proven.push((shift.lower_bound(upper), shift.proof(reducer).expect("log and journal")));
                 // no join graph continues from the middle of a pass
@@ -158,7 +158,7 @@ fn schedule(
                 schedule.note(&attempt, bound);
                 let proof = attempt.proof(reducer, &outcome).expect("log and journal");
                 proven.push((bound, proof.clone()));
-                // also where they are unlikely to forbid anything
+                // also if they are unlikely to exclude anything
                 let plain = || if attempt.is_plain() { outcome.value_bounds(&stop) } else { None };
                 if let Some(bounds) = schedule.value_bounds(&attempt, &outcome, upper, &stop).or_else(plain) {
                     values.learn(reducer, &bounds, Some(proof), &Stop::new());
@@ -179,7 +179,7 @@ pub(super) fn follow(network: &Network, certificate: &Certificate) -> Result<Cos
     Replay::new(network, certificate)?.run(1 << 30)
 }
 
-/// The solutions of a network by cost, and the least cost of any assignment.
+/// Returns the solutions of a network by cost, and the least cost of any assignment, at most the top.
 pub(super) fn solved(network: &Network) -> (Vec<(Cost, Vec<u32>)>, Cost) {
     let costs = assignments(network).into_iter().map(|x| (evaluate(network, &x).cost, x));
     let mut solutions: Vec<(Cost, Vec<u32>)> = costs.filter(|(cost, _)| *cost < network.top()).collect();
@@ -188,7 +188,7 @@ pub(super) fn solved(network: &Network) -> (Vec<(Cost, Vec<u32>)>, Cost) {
     (solutions, optimum)
 }
 
-/// Certificates of all stages for a random network.
+/// Returns certificates of all stages for a random network, and the optimum.
 fn certificates(network: &Network, rng: &mut Rng) -> (Vec<Certificate>, Cost) {
     let (solutions, optimum) = solved(network);
     let known: Vec<Cost> = solutions.iter().map(|(cost, _)| *cost).collect();
@@ -239,7 +239,7 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
     assert!(counts.iter().all(|&count| count > 20), "every kind of step must occur: {names:?} {counts:?}");
 }
 
-/// Changes each digit in turn: the hash refuses it; with a new hash, the certificate is refused or true.
+/// Changes each digit in turn: the hash exposes it; with a new hash, the certificate is refused or true.
 #[test]
 fn no_wrong_digit_proves_anything_wrong() {
     let mut rng = Rng::new(6);
@@ -266,7 +266,7 @@ fn no_wrong_digit_proves_anything_wrong() {
     assert!(changed > 10_000 && still_true > 100, "{changed} {still_true}");
 }
 
-/// A limit alone is no reason to refuse.
+/// Raises a limit to the claimed bound, because a limit alone is no reason to refuse.
 fn raise(step: &mut Step, bound: Cost) {
     if let Step::Limit(limit) = step {
         *limit = (*limit).max(bound);
@@ -295,7 +295,7 @@ fn false_claims_are_refused() {
     }
 }
 
-/// A triangle of three variables that want to differ from each other, of two values.
+/// Returns a triangle of three variables of two values that should differ from each other.
 pub(super) fn triangle() -> Result<Network, ModelError> {
     let mut builder = Network::builder("triangle");
     let v = [builder.variable(2)?, builder.variable(2)?, builder.variable(2)?];
@@ -367,7 +367,7 @@ fn plans_join_nothing_twice_and_cost_what_they_say() -> Result<(), Error> {
     Ok(())
 }
 
-/// Two variables of three values, equal or neighbours where that is not forbidden, and a third one.
+/// Two variables of three values, equal or neighbours if not forbidden, and a third variable.
 #[test]
 fn merged_variables_keep_all_pairs_that_count() -> Result<(), Error> {
     let mut builder = Network::builder("tied");
@@ -390,7 +390,7 @@ fn merged_variables_keep_all_pairs_that_count() -> Result<(), Error> {
     let right = certificate([0, 1], &all);
     assert_eq!(Replay::new(&network, &right)?.effort().joint_entries, 9 + 2 * 4 + 4);
     assert_eq!(follow(&network, &right)?, 2);
-    // a pair that is too dear does no harm
+    // a listed pair that reaches the limit does no harm
     assert_eq!(follow(&network, &certificate([0, 1], &[&all[..], &[(0, 2)]].concat()))?, 2);
     for (variables, pairs, part) in [
         ([0, 1], &all[1..], "the pair (0, 0) of variables 0 and 1 costs 1 only"),

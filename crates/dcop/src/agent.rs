@@ -1,4 +1,5 @@
-//! The agent of one variable: its own functions, and what its children sent. It knows no more of the problem.
+//! The agent of one variable, which knows its own functions and the messages of its children, and no more of the
+//! problem.
 
 use crate::algebra::MinSum;
 use crate::elimination::CostTable;
@@ -12,22 +13,22 @@ use crate::tensor::Storage;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Combinations between two looks at the stop flag.
+/// Combinations between two checks of the stop flag.
 const SLICE: u64 = 1 << 30;
 
-/// What agents compute on.
+/// The processor on which agents compute.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// The threads of the host.
     Host,
     /// A device.
     Device(&'a Arc<Gpu>),
-    /// A device where that pays for an agent's work, else the host.
+    /// A device if it pays for an agent's work, else the host.
     Faster(&'a Arc<Gpu>),
 }
 
 impl<'a> Place<'a> {
-    /// The device for an agent of so many combinations.
+    /// Returns the device for an agent of `joint` combinations, or `None` for the host.
     fn gpu(self, joint: f64) -> Option<&'a Arc<Gpu>> {
         match self {
             Place::Device(gpu) => Some(gpu),
@@ -37,33 +38,33 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What the agent of a variable knows before any message: its variable is number 0 here, the others that its functions
-/// and messages read follow in the order of their elimination.
+/// The agent of a variable before any message. Its own variable has number 0; the other variables of its functions and
+/// messages follow in the order of their elimination.
 #[derive(Clone, Debug)]
 pub(super) struct Agent {
     /// Its functions and unary costs.
     pub problem: Problem,
-    /// What it joins and sends. Messages that it gets are functions behind its own.
+    /// The mini-buckets that it joins and sends; received messages are numbered after its own functions.
     pub plan: EliminationPlan,
-    /// The messages that it gets: the steps of the whole plan that make them.
+    /// The messages that it receives.
     pub receives: Vec<Received>,
-    /// The variables of the whole problem by their numbers here.
+    /// For each number of the agent, the variable of the whole problem.
     pub variables: Vec<u32>,
-    /// The step of the whole plan that its first message is.
+    /// The step of the whole plan that makes its first message.
     pub first_step: u32,
 }
 
-/// A message that is received.
+/// A message that an agent receives.
 #[derive(Clone, Debug)]
 pub(super) struct Received {
     /// The step of the whole plan that makes it.
     pub step: u32,
-    /// What it reads, by numbers of the agent.
+    /// Its scope, in numbers of the agent.
     pub scope: Box<[u32]>,
 }
 
 impl Agent {
-    /// The agent of the variable at a position of the order.
+    /// Returns the agent of the variable at a position of the order.
     pub fn new(problem: &Problem, plan: &Plan, position: usize) -> Agent {
         let bucket = plan.bucket(position);
         let mut positions: Vec<u32> =
@@ -117,11 +118,11 @@ impl Agent {
         Agent { problem, plan: local, receives, variables, first_step: plan.first[position] }
     }
 
-    /// The UTIL phase: joins, takes the minimum over its variable, and returns the sum of what has no variables, the
-    /// messages, and the seconds spent on computing and on transfers to and from a device.
+    /// Runs the UTIL phase: joins the functions and messages and minimises over its variable. Returns the sum of all
+    /// constants, the messages, and the seconds spent on computing and on transfers to and from a device.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; no memory; a device that fails.
+    /// Returns an error if there is no memory or a device fails, and [`Error::Stopped`] if `stop` is set.
     pub fn util<E: CostTable>(
         &self,
         received: &[Arc<Storage<E>>],
@@ -155,7 +156,7 @@ impl Agent {
         let computed = started.elapsed();
         let on_device = executor.on_device();
         let (constant, messages) = executor.finish();
-        // from a device they come here
+        // from a device the messages are copied here
         let tables = messages.into_tables();
         let tables = tables.ok_or_else(|| Error::Memory("there is no memory for an agent's message".into()))?;
         let seconds = |part: std::time::Duration| part.as_secs_f64();
@@ -165,8 +166,8 @@ impl Agent {
         Ok(Sent { constant, tables, compute_s: all - up - down, transfer_s: up + down, on_device })
     }
 
-    /// The VALUE phase: the best value, the first of several, where the others that it knows of have these values, by
-    /// their numbers here.
+    /// Runs the VALUE phase: returns the first of the best values if the other variables have these values, in numbers
+    /// of the agent.
     pub fn value<E: CostTable>(&self, received: &[Arc<Storage<E>>], values: &[u32]) -> u32 {
         let mut row = self.problem.unary[0].clone();
         for function in &self.problem.functions {
@@ -186,20 +187,22 @@ impl Agent {
     }
 }
 
-/// What an agent sends.
+/// The result of an agent's UTIL phase.
 #[derive(Debug)]
 pub(super) struct Sent<E: CostTable> {
     /// The sum of its mini-buckets without variables.
     pub constant: E,
     /// Its messages, by step of its plan.
+    /// Seconds of computing.
     pub tables: Vec<Arc<Storage<E>>>,
+    /// Seconds of transfers to and from a device.
     pub compute_s: f64,
     pub transfer_s: f64,
     /// Whether a device did the work.
     pub on_device: bool,
 }
 
-/// An agent's functions and the messages that it got.
+/// An agent's functions and the messages that it received.
 #[derive(Debug)]
 struct Knowledge<'a, E> {
     agent: &'a Agent,
@@ -210,7 +213,7 @@ impl<E: CostTable> Factors<MinSum<E>> for Knowledge<'_, E> {
     fn load(&self, source: Source, variables: &[u32], semiring: MinSum<E>) -> Storage<E> {
         let problem = &self.agent.problem;
         match source {
-            // messages have the layout that the plan wants
+            // messages have the layout that the plan needs
             Source::Function(f) if f as usize >= problem.functions.len() => {
                 Storage::shared(&self.received[f as usize - problem.functions.len()])
             }

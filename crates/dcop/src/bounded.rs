@@ -1,11 +1,11 @@
-//! Exact DPOP whose messages have a limited size: where they would be larger, values of *cut variables* are fixed, and
-//! the agents below repeat their messages for them (Petcu and Faltings, "MB-DPOP: a new memory-bounded algorithm for
-//! distributed optimization", 2007).
+//! Exact DPOP with messages of limited size. If messages would be larger, values of *cut variables* are fixed, and the
+//! agents below repeat their messages for each combination (Petcu and Faltings, "MB-DPOP: a new memory-bounded
+//! algorithm for distributed optimization", 2007).
 //!
-//! Which values are worth a message is asked before it is sent: costs are shifted between neighbours, and values whose
-//! least cost reaches that of the best assignment so far are dropped (Brito and Meseguer, "Improving DPOP with function
-//! filtering", 2010; Gutierrez and Meseguer, "Including soft global constraints in DCOPs", 2012). What is left has
-//! smaller messages. That is branch and bound along the tree, which [`Branch`] does.
+//! Values that need no message are dropped before it is sent: costs are shifted between neighbours, and a value is
+//! dropped if its lower bound reaches the incumbent's cost (Brito and Meseguer, "Improving DPOP with function
+//! filtering", 2010; Gutierrez and Meseguer, "Including soft global constraints in DCOPs", 2012). The remaining values
+//! have smaller messages. This is branch and bound along the tree, as in [`Branch`].
 
 use super::run_levels;
 use crate::bounds::{Begin, Branch, Search, Style};
@@ -17,33 +17,33 @@ use crate::order::PseudoTree;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Work between two looks at the stop flag.
+/// Work between two checks of the stop flag.
 const SLICE: u64 = 1 << 24;
 
-/// Entries of the messages of ADPOP that say what the best is about before values are fixed: some hundredths of a
-/// second, where more only help when nothing is proven in the end.
+/// Entries of the messages of ADPOP that give a first upper bound before values are fixed: some hundredths of a second.
+/// More entries help only if optimality is not proved in the end.
 const FIRST: u64 = 1 << 16;
 
-/// What bounded messages found.
+/// The result of DPOP with messages of limited size.
 #[derive(Clone, Debug)]
 pub struct BoundedFound {
-    /// No assignment costs less.
+    /// The lower bound on the optimum.
     pub lower: Cost,
-    /// The best assignment; none where there is none below the limit, or none was found in time.
+    /// The incumbent with its cost; `None` if there is none below the limit or none was found in time.
     pub assignment: Option<(Cost, Vec<u32>)>,
-    /// Whether all was searched.
+    /// Whether the search is complete.
     pub complete: bool,
     /// The variables that were fixed, those near a root first.
     pub cut: Vec<u32>,
-    /// Values of cut variables that were looked at, after values of those before.
+    /// The number of values of cut variables that were examined, each after values of earlier cut variables.
     pub contexts: u64,
-    /// Of these, where shifted costs alone showed that nothing better is there.
+    /// The number of these values that cost shifting alone pruned.
     pub pruned: u64,
-    /// Of these, where agents sent messages.
+    /// The number of these values for which agents sent messages.
     pub runs: u64,
-    /// UTIL messages beyond those of a single run.
+    /// The number of UTIL messages beyond those of a single run.
     pub repeated_messages: u64,
-    /// Entries in all messages.
+    /// Entries of all messages.
     pub util_entries: u64,
     /// Entries of the largest message.
     pub largest_util_entries: u64,
@@ -52,7 +52,8 @@ pub struct BoundedFound {
 /// Runs DPOP along a tree with messages of at most `message_limit` entries.
 ///
 /// # Errors
-/// No memory; costs too large to be shifted; [`Error::Stopped`] where nothing was found in time.
+/// Returns an error if there is no memory or if costs are too large for cost shifting; [`Error::Stopped`] if `stop` is
+/// set before there is a result.
 pub fn run_bounded(
     problem: &Arc<Problem>,
     tree: &PseudoTree,
@@ -123,7 +124,7 @@ impl BoundedFound {
     }
 }
 
-/// The largest z whose messages fit, whatever their variables are.
+/// Returns the largest z, the number of variables of a mini-bucket, whose messages fit whatever their variables are.
 fn most_variables(domains: &[u32], limit: u64) -> u32 {
     let mut sizes: Vec<u64> = domains.iter().map(|&domain| u64::from(domain)).filter(|&domain| domain > 1).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,11 +1,11 @@
-//! Simulated runtime: how long agents would take that each have a machine of their own (Sultanik, Lass and Regli,
-//! "DCOPolis", 2008; Fioretto et al., 2018, section 8).
+//! Simulated runtime: the time that agents would take if each had a machine (Sultanik, Lass and Regli, "DCOPolis",
+//! 2008; Fioretto et al., 2018, section 8).
 
 use super::run::Spent;
 use super::traffic::Traffic;
 use crate::order::PseudoTree;
 
-/// How long messages take.
+/// The time that messages take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
     /// Seconds for each message.
@@ -17,11 +17,11 @@ pub struct Latency {
 /// The clocks of agents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clocks {
-    /// When the agent of each variable has sent its UTIL message, in seconds.
+    /// The time at which the agent of each variable has sent its UTIL message, in seconds.
     pub util_s: Vec<f64>,
-    /// The end of the UTIL phase.
+    /// The end of the UTIL phase, in seconds.
     pub util_end_s: f64,
-    /// The end of the run: the largest clock.
+    /// The end of the run, in seconds: the largest clock.
     pub end_s: f64,
 }
 
@@ -29,8 +29,8 @@ pub struct Clocks {
 const VALUE: f64 = 4.0;
 
 impl Clocks {
-    /// Clocks of agents that spent so much. An agent of several variables handles one after the other; messages between
-    /// its own variables take no time.
+    /// Returns the clocks of agents with these times. An agent of several variables handles one after the other;
+    /// messages between its own variables take no time.
     pub fn new(
         tree: &PseudoTree,
         traffic: &Traffic,

@@ -1,21 +1,22 @@
-//! What all local searches in synchronous cycles share: what is asked for, what is found, and finite costs.
+//! Definitions that all local searches in synchronous cycles share: options, results, and finite costs for hard
+//! constraints.
 
 use crate::model::{Cost, FORBIDDEN, Problem};
 
-/// Cycles at most, unless a limit is given.
+/// The default limit of cycles.
 pub const CYCLES: u64 = 1000;
 
-/// The choices of a local search.
+/// The options of a local search.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalOptions {
-    /// Cycles at most; `None` stands for [`CYCLES`], and for no limit where Max-sum runs on a network without cycles,
-    /// because it ends there by itself.
+    /// The limit of cycles; `None` stands for [`CYCLES`], or for no limit if Max-sum runs on a network without cycles,
+    /// because it terminates there.
     pub cycles: Option<u64>,
-    /// Seed of first values and choices.
+    /// The seed of initial values and choices.
     pub seed: u64,
-    /// With which probability an agent of DSA changes its value: 0.7, as in the paper's experiments and pyDCOP.
+    /// The probability with which an agent of DSA changes its value: 0.7, as in the paper's experiments and pyDCOP.
     pub probability: f64,
-    /// The share of the last message that Max-sum keeps where the network has cycles: 0.5, as pyDCOP.
+    /// The fraction of the last message that Max-sum keeps if the network has cycles: 0.5, as in pyDCOP.
     pub damping: f64,
 }
 
@@ -25,23 +26,24 @@ impl Default for LocalOptions {
     }
 }
 
-/// What a local search found.
+/// The result of a local search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalFound {
-    /// The best assignment that all agents together had.
+    /// The best assignment of all cycles.
     pub assignment: Vec<u32>,
-    /// Its cost; [`FORBIDDEN`] where an entry forbids it.
+    /// The cost of the assignment; [`FORBIDDEN`] if a tuple is forbidden.
     pub cost: Cost,
-    /// Cycles until no agent had a reason to change, or the limit.
+    /// The number of cycles until no agent had a reason to change, or the limit.
     pub cycles: u64,
-    /// Messages.
+    /// The number of messages.
     pub messages: u64,
-    /// Values and costs in all messages.
+    /// The number of values and costs in all messages.
     pub message_entries: u64,
 }
 
-/// Costs with a finite amount in place of what is forbidden: more than all finite costs of an assignment together, so
-/// that the number of violations counts first.
+/// Costs in which a finite amount replaces forbidden tuples. The amount exceeds all finite costs of an assignment
+/// together, so that the number of violations counts first.
+/// The amount of a forbidden tuple.
 pub(super) struct Penalties {
     forbidden: i128,
     /// The least cost of each variable's values.
@@ -66,7 +68,7 @@ impl Penalties {
         Penalties { forbidden: 1 + of_values.chain(of_functions).sum::<i128>(), unary, least }
     }
 
-    /// What a cost adds beyond `least`.
+    /// Returns the difference of a cost and `least`, or the amount of a forbidden tuple.
     fn beyond(&self, cost: Cost, least: Cost) -> i128 {
         match cost {
             FORBIDDEN.. => self.forbidden,
@@ -74,24 +76,24 @@ impl Penalties {
         }
     }
 
-    /// What a value of a variable costs beyond the variable's least cost.
+    /// Returns the cost of a variable's value beyond the variable's least cost.
     pub fn value(&self, v: usize, cost: Cost) -> i128 {
         self.beyond(cost, self.unary[v])
     }
 
-    /// What an entry of a function costs beyond the function's least cost.
+    /// Returns the cost of an entry of a function beyond the function's least cost.
     pub fn entry(&self, f: usize, cost: Cost) -> i128 {
         self.beyond(cost, self.least[f])
     }
 
-    /// A bound on the sum of all these amounts under any assignment.
+    /// Returns a bound on the sum of all these amounts under any assignment.
     pub fn most(&self) -> i128 {
         self.forbidden.saturating_mul((self.unary.len() + self.least.len() + 1) as i128)
     }
 }
 
 impl LocalFound {
-    /// Takes an assignment that costs less.
+    /// Records an assignment if it costs less than the best one.
     pub(super) fn offer(&mut self, problem: &Problem, assignment: &[u32]) {
         let cost = problem.cost(assignment);
         if cost < self.cost {

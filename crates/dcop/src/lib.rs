@@ -1,12 +1,13 @@
 //! Distributed constraint optimization by dynamic programming: DPOP, which is bucket elimination along a pseudo-tree,
-//! and ADPOP(z), which is mini-bucket elimination (Fioretto, Pontelli, Yeoh and Dechter, "Accelerating exact and
-//! approximate inference for (distributed) discrete optimization with GPUs", Constraints 23, 2018, section 3).
+//! and ADPOP(z), which is mini-bucket elimination with at most z variables in a mini-bucket (Fioretto, Pontelli, Yeoh
+//! and Dechter, "Accelerating exact and approximate inference for (distributed) discrete optimization with GPUs",
+//! Constraints 23, 2018, section 3).
 //!
-//! A [`PseudoTree`](crate::order::PseudoTree) has an elimination order, of which a [`Plan`] follows: what each agent
-//! joins and sends. [`Traffic`] counts it. The plan runs as a whole, or agent after agent, each of which knows
-//! its own functions and what its children sent ([`run_agents`]), or in processes of their own ([`run_processes`]): the
-//! same tables to the last bit. [`Clocks`] say how
-//! long agents with machines of their own would take.
+//! A [`PseudoTree`](crate::order::PseudoTree) has an elimination order, which determines a [`Plan`]: the tables that
+//! each agent joins and sends. [`Traffic`] counts them. The plan runs as a whole ([`run_levels`]), agent after agent,
+//! each of which knows only its own functions and the messages of its children ([`run_agents`]), or in separate
+//! processes ([`run_processes`]); the tables are equal to the last bit. [`Clocks`] simulate the time of agents with a
+//! machine each.
 
 mod agent;
 mod bounded;
@@ -20,7 +21,7 @@ mod tcp;
 mod tests;
 mod traffic;
 
-// other crates, by the names that their areas have everywhere
+// The areas of other crates, by the names that they have in every crate.
 use fangs_base::{error, memory, rng, stop, threads};
 use fangs_bounds::bounds;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! stochastic search and distributed breakout", 2005, variant B), MGM (Maheswaran, Pearce and Tambe, "Distributed
 //! algorithms for DCOP", 2004) and Max-sum ([`MaxSum`]).
 //!
-//! All agents read what their neighbours sent in the cycle before, so threads and devices do not matter, and the number
-//! of messages follows from the graph.
+//! All agents read what their neighbours sent in the previous cycle. Results therefore do not depend on threads or
+//! devices, and the number of messages follows from the graph.
 
 use super::cycles::{CYCLES, LocalFound, LocalOptions, Penalties};
 use super::max_sum::MaxSum;
@@ -14,22 +14,22 @@ use crate::model::{Problem, Readers};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 
-/// Algorithms of local search.
+/// An algorithm of local search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalSearch {
     /// Each agent takes its best value with a probability.
     Dsa,
-    /// The agent of the largest gain among its neighbours takes its best value.
+    /// The agent with the largest gain among its neighbours takes its best value.
     Mgm,
-    /// Variables and functions send each other what values cost.
+    /// Variables and functions exchange messages with the costs of values.
     MaxSum,
 }
 
-/// Searches from `initial` values, random ones for variables without. Returns the best assignment so far when it is
-/// stopped.
+/// Searches from `initial` values; variables without one start from a random value. Returns the best assignment so far
+/// if `stop` is set.
 ///
 /// # Errors
-/// [`Error::Stopped`] before the cost of the initial values is known.
+/// Returns [`Error::Stopped`] if `stop` is set before the cost of the initial values is known.
 pub fn run_local(
     problem: &Problem,
     algorithm: LocalSearch,
@@ -55,7 +55,7 @@ pub fn run_local(
     }
 }
 
-/// DSA and MGM: agents that see their neighbours' values.
+/// The state of DSA and MGM, whose agents see their neighbours' values.
 struct Moves<'a> {
     problem: &'a Problem,
     graph: Graph,
@@ -63,12 +63,12 @@ struct Moves<'a> {
     penalties: Penalties,
 }
 
-/// What an agent would do in a cycle.
+/// The move that an agent proposes in a cycle.
 struct Wish {
-    /// How much less the wished value costs than the own one.
+    /// The cost of the present value minus that of the proposed one.
     gain: i128,
     value: u32,
-    /// Whether another value costs no more than the own one.
+    /// Whether another value costs no more than the present one.
     is_other: bool,
     draw: u64,
 }
@@ -97,7 +97,7 @@ impl<'a> Moves<'a> {
             else {
                 break;
             };
-            // DSA: each value to each neighbour; MGM: each gain, too
+            // DSA sends each value to each neighbour, MGM each gain as well
             let rounds = 1 + u64::from(is_mgm);
             found.messages += rounds * edges;
             found.message_entries += rounds * edges;
@@ -124,7 +124,7 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The best value of a variable: of several the first for MGM, a drawn one other than the own for DSA.
+    /// Returns the best value of a variable: the first one for MGM, for DSA a random one other than the present value.
     fn wish(&self, v: usize, values: &[u32], is_mgm: bool, draw: u64) -> Wish {
         let row = self.row(v, values);
         let own = values[v];
@@ -140,7 +140,7 @@ impl<'a> Moves<'a> {
         Wish { gain: row[own as usize] - best, value, is_other: !others.is_empty(), draw }
     }
 
-    /// What each value of a variable costs its agent.
+    /// Returns the cost of each value of a variable to its agent.
     fn row(&self, v: usize, values: &[u32]) -> Vec<i128> {
         let unary = &self.problem.unary[v];
         let mut row: Vec<i128> = unary.iter().map(|&cost| self.penalties.value(v, cost)).collect();

@@ -1,11 +1,11 @@
 //! Max-sum (Farinelli, Rogers, Petcu and Jennings, "Decentralised coordination of low-power embedded devices using the
-//! max-sum algorithm", AAMAS 2008) on minus the costs, in integers with binary digits behind the point.
+//! max-sum algorithm", AAMAS 2008) on negated costs, in fixed-point integers.
 //!
-//! Messages on a part of the factor graph without cycles are those of dynamic programming: they do not change any more
-//! after as many cycles as the longest path has functions, and a last pass from a root to the leaves, in which each
-//! variable heeds the values that are chosen already, finds an optimum whatever values tie. Messages on other parts are
-//! damped, and each value costs a random fraction more, so that ties do not hold all agents back: all fractions
-//! together are less than one unit of cost.
+//! On a component of the factor graph without cycles, messages are those of dynamic programming. They are constant
+//! after as many cycles as the longest path has functions. A final traversal from a root to the leaves, in which each
+//! variable takes earlier choices into account, then finds an optimum even if values tie. On other components, messages
+//! are damped, and each value costs a random fraction more, so that ties do not block agents; the sum of all fractions
+//! is less than one unit of cost.
 
 use super::cycles::{CYCLES, LocalFound, LocalOptions, Penalties};
 use crate::error::Error;
@@ -14,32 +14,32 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Messages of a function, or to it: for each variable of its scope, an amount for each value.
+/// The messages of a function, or to it: for each variable of its scope, an amount for each value.
 type Messages = Vec<Vec<i128>>;
 
-/// Digits behind the point, at most: fractions are drawn from as many as 2^20 numbers for each of 2^20 variables.
+/// Largest number of fractional bits: fractions are drawn from up to 2^20 numbers for each of 2^20 variables.
 const FRACTION: u32 = 40;
-/// Parts of 1 in which the damping is counted.
+/// The denominator of the damping.
 const SHARES: i128 = 1 << 10;
-/// Entries of a function between two looks at the stop flag.
+/// Entries of a function between two checks of the stop flag.
 const POLL: usize = 1 << 16;
 
-/// Max-sum on the factor graph.
+/// The state of Max-sum on the factor graph.
 pub(super) struct MaxSum<'a> {
     problem: &'a Problem,
     options: LocalOptions,
     penalties: Penalties,
     incidence: Readers,
     forest: Forest,
-    /// Binary digits behind the point.
+    /// The number of fractional bits.
     fraction: u32,
-    /// What each value of each variable costs by itself.
+    /// The unary costs of each variable, with a random fraction for each value.
     preferences: Vec<Vec<i128>>,
     from_functions: Vec<Messages>,
     to_functions: Vec<Messages>,
 }
 
-/// The order in which the last pass visits variables, and where the factor graph has cycles.
+/// The order in which the final traversal visits variables, and the functions on components with cycles.
 struct Forest {
     order: Vec<u32>,
     /// For each function, whether its component has a cycle.
@@ -82,15 +82,15 @@ impl Forest {
 }
 
 impl<'a> MaxSum<'a> {
-    /// Messages of zeros.
+    /// Returns a state whose messages are zero.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn new(problem: &'a Problem, options: LocalOptions, stop: &Stop) -> Result<Self, Error> {
         let penalties = Penalties::new(problem);
         let incidence = problem.incidence(stop)?;
         let forest = Forest::new(problem, &incidence);
-        // sums of all amounts that meet at an entry stay below 2^126
+        // the sum of all amounts at an entry stays below 2^126
         let arity = problem.functions.iter().map(|function| function.scope.len() as u32 + 1).max().unwrap_or(1);
         let fraction = penalties.most().leading_zeros().saturating_sub(3 + arity.ilog2()).min(FRACTION);
         let finest = (1u64 << fraction) / (problem.variables() as u64 + 1);
@@ -119,7 +119,8 @@ impl<'a> MaxSum<'a> {
         })
     }
 
-    /// Cycles of messages until none changes; a pass that chooses values at the end and after 1, 2, 4, … cycles.
+    /// Runs cycles of messages until none changes. Values are chosen by a traversal after 1, 2, 4, … cycles and at the
+    /// end.
     pub fn run(&mut self, found: &mut LocalFound, stop: &Stop) {
         let sides: u64 = self.from_functions.iter().map(|messages| messages.len() as u64).sum();
         let entries: u64 = self.from_functions.iter().flatten().map(|message| message.len() as u64).sum();
@@ -152,7 +153,7 @@ impl<'a> MaxSum<'a> {
         }
     }
 
-    /// What each value of each variable costs by all that its functions sent.
+    /// Returns the cost of each value of each variable by all messages of its functions.
     fn beliefs(&self) -> Vec<Vec<i128>> {
         let mut beliefs = self.preferences.clone();
         for (function, messages) in self.problem.functions.iter().zip(&self.from_functions) {
@@ -163,7 +164,7 @@ impl<'a> MaxSum<'a> {
         beliefs
     }
 
-    /// Each variable sends what its values cost by all other functions, less the least of it.
+    /// Sends each function the costs of a variable's values by all other functions, with the least cost subtracted.
     fn send_to_functions(&mut self, beliefs: &[Vec<i128>]) {
         let functions = self.problem.functions.par_iter().zip(&self.from_functions).zip(&mut self.to_functions);
         functions.for_each(|((function, received), sent)| {
@@ -175,7 +176,7 @@ impl<'a> MaxSum<'a> {
         });
     }
 
-    /// Each function sends what values cost at best; returns whether a message changed.
+    /// Sends each variable the least costs of its values by each function. Returns whether a message changed.
     fn send_from_functions(&mut self, stop: &Stop) -> bool {
         let mut all = std::mem::take(&mut self.from_functions);
         let kept = (self.options.damping.clamp(0.0, 1.0) * SHARES as f64) as i128;
@@ -197,8 +198,8 @@ impl<'a> MaxSum<'a> {
         any
     }
 
-    /// For each value of each variable of a function, the least cost of the function and of what its other variables
-    /// sent, among the combinations that `admits` takes; `None` when stopped.
+    /// Returns, for each value of each variable of a function, the least sum of the function's cost and the messages of
+    /// its other variables, among the combinations that `admits` accepts; `None` if stopped.
     fn best(&self, f: usize, stop: &Stop, admits: impl Fn(&[usize]) -> bool) -> Option<Messages> {
         let function = &self.problem.functions[f];
         let received = &self.to_functions[f];
@@ -220,7 +221,7 @@ impl<'a> MaxSum<'a> {
         Some(new)
     }
 
-    /// The pass that chooses values, each variable after those that are nearer to its root; `None` when stopped.
+    /// Chooses values, each variable after those that are nearer to its root. Returns `None` if stopped.
     fn values(&self, stop: &Stop) -> Option<Vec<u32>> {
         let mut values: Vec<Option<u32>> = vec![None; self.problem.variables()];
         for &v in &self.forest.order {
@@ -248,7 +249,7 @@ impl<'a> MaxSum<'a> {
     }
 }
 
-/// The first value of the least cost.
+/// Returns the first value of the least cost.
 fn least(row: &[i128]) -> u32 {
     (0..).zip(row).min_by_key(|&(_, cost)| cost).map_or(0, |(value, _)| value)
 }

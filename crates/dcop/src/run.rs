@@ -1,4 +1,4 @@
-//! Runs of plans: as a whole, or one agent after the other.
+//! Runs of plans, as a whole or one agent after the other.
 
 use super::agent::{Agent, Place, Sent};
 use crate::algebra::{MinSum, Semiring};
@@ -12,29 +12,29 @@ use crate::tensor::Storage;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Combinations between two looks at how far it is.
+/// Combinations between two checks of the progress.
 const SLICE: u64 = 1 << 30;
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// No assignment costs less; the limit of the plan where there is none below that.
+    /// The lower bound on the optimum; the limit of the plan if no assignment costs less.
     pub lower: Cost,
     /// The values that the agents chose.
     pub assignment: Vec<u32>,
-    /// What each agent spent, by variable; nothing where the plan ran as a whole.
+    /// The times of each agent, by variable; empty if the plan ran as a whole.
     pub spent: Vec<Spent>,
-    /// Seconds of the UTIL phase and of the VALUE phase.
+    /// Seconds of the UTIL phase.
     pub util_s: f64,
     /// Seconds of the VALUE phase.
     pub value_s: f64,
     /// Whether a device did the work.
     pub on_device: bool,
-    /// Why the CPU did what a device was meant to.
+    /// The reason why the CPU took over from a device.
     pub trouble: Option<String>,
 }
 
-/// What the agent of a variable spent.
+/// The times of a variable's agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     /// Seconds of computing in the UTIL phase.
@@ -48,7 +48,7 @@ pub struct Spent {
 /// Runs a plan as a whole.
 ///
 /// # Errors
-/// [`Error::Stopped`]; no memory.
+/// Returns an error if there is no memory, and [`Error::Stopped`] if `stop` is set.
 pub fn run_levels(problem: &Arc<Problem>, plan: Plan, gpu: Option<&Arc<Gpu>>, stop: &Stop) -> Result<Found, Error> {
     let started = Instant::now();
     let mut run = Run::on(gpu, problem.clone(), plan);
@@ -66,10 +66,10 @@ pub fn run_levels(problem: &Arc<Problem>, plan: Plan, gpu: Option<&Arc<Gpu>>, st
     Ok(Found { lower: outcome.lower_bound(), assignment, spent: Vec::new(), util_s, value_s, on_device, trouble })
 }
 
-/// Runs a plan one agent after the other: each computes from its own functions and the messages of its children.
+/// Runs a plan one agent after the other; each computes from its own functions and the messages of its children.
 ///
 /// # Errors
-/// [`Error::Stopped`]; no memory; a device that fails.
+/// Returns an error if there is no memory or a device fails, and [`Error::Stopped`] if `stop` is set.
 pub fn run_agents(problem: &Problem, plan: &Plan, place: Place<'_>, stop: &Stop) -> Result<Found, Error> {
     match plan.costs.width {
         Width::I32 => typed::<i32>(problem, plan, place, stop),
@@ -111,13 +111,13 @@ fn typed<E: CostTable>(problem: &Problem, plan: &Plan, place: Place<'_>, stop: &
     Ok(Found { lower, assignment, spent, util_s, value_s, on_device, trouble: None })
 }
 
-/// The bound that the sum of all constants comes to.
+/// Returns the lower bound from the sum of all constants.
 pub fn lower_bound(constant: Cost, plan: &Plan, total: Cost) -> Cost {
     let limit = plan.costs.limit;
     if total >= plan.costs.cap { limit } else { (constant + total).min(limit) }
 }
 
-/// The messages that an agent gets.
+/// Returns the messages that an agent receives.
 fn received<E: CostTable>(agent: &Agent, plan: &Plan, agents: &[(Agent, Sent<E>)]) -> Vec<Arc<Storage<E>>> {
     let table = |step: u32| {
         let (from, sent) = &agents[plan.steps[step as usize].position as usize];

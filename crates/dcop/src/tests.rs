@@ -1,4 +1,4 @@
-//! Agents against elimination as a whole, and both against all assignments.
+//! Agents compared with elimination as a whole, and both with all assignments.
 
 use super::agent::{Agent, Place};
 use super::*;
@@ -25,7 +25,7 @@ fn trees(problem: &Problem, case: u64, stop: &Stop) -> Vec<PseudoTree> {
     trees.map(|tree| tree.expect("a tree")).into()
 }
 
-/// One agent after the other comes to the messages of the whole plan, to the last bit.
+/// Asserts that agents, one after the other, make the messages of the whole plan to the last bit.
 fn same_messages(problem: &Problem, outcome: &Outcome) {
     let plan = outcome.plan();
     assert_eq!(plan.costs.width, Width::I32);
@@ -87,16 +87,16 @@ fn messages_are_those_of_the_tree() {
             let size = tree.size(&problem.domains);
             let exact = Plan::new(&problem, &tree.order, &Limits::new(ROOMY));
             let traffic = Traffic::new(&exact, &tree, &owner);
-            // in a tree that follows from an order each table goes to the parent
+            // in a tree that follows from an order, each table goes to the parent
             assert_eq!(u128::from(traffic.util_entries), size.util_entries, "case {case}");
             assert_eq!(u128::from(traffic.largest_util_entries), size.largest_util_entries);
             let edges = (problem.variables() - size.roots) as u64;
             assert_eq!((traffic.util_messages, traffic.tables, traffic.local_messages), (edges, edges, 0));
             assert_eq!(traffic.made_entries, traffic.util_entries);
-            // of one agent all is local
+            // with one agent, all messages are local
             let alone = Traffic::new(&exact, &tree, &vec![0; problem.variables()]);
             assert_eq!((alone.util_messages, alone.local_messages, alone.util_entries), (0, 2 * edges, 0));
-            // what is split passes others on its way
+            // tables of split buckets pass other agents on their way
             let split = Plan::new(&problem, &tree.order, &Limits { z: Some(2), ..Limits::new(ROOMY) });
             let passed = Traffic::new(&split, &tree, &owner);
             assert!(passed.util_entries >= passed.made_entries && passed.util_messages == edges);
@@ -209,17 +209,18 @@ fn clocks_follow_the_longest_chain() {
     let spent = [spent(1.0), spent(2.0), spent(4.0), spent(8.0)];
     let latency = Latency { message_s: 0.5, byte_s: 0.25 };
     let clocks = Clocks::new(&tree, &traffic, &spent, &[0, 1, 2, 3], 4, latency);
-    // a message has two entries of four bytes, a VALUE message one value
+    // a UTIL message has two entries of four bytes, a VALUE message one value
     let way = 0.5 + 0.25 * 8.0;
     assert_eq!(clocks.util_s, [8.0 + way + 2.0 + way + 1.0, 8.0 + way + 2.0, 4.0, 8.0]);
     assert_eq!(clocks.end_s, clocks.util_s[0] + 1.0 + 1.5 + 1.0 + 1.5 + 1.0);
-    // one agent does one thing after the other, without messages
+    // one agent handles one variable after the other, without messages
     let alone = Clocks::new(&tree, &traffic, &spent, &[0, 0, 0, 0], 4, latency);
     assert_eq!((alone.util_end_s, alone.end_s), (15.0, 19.0));
     assert!(problem.cost(&[0, 0, 0, 0]) < FORBIDDEN);
 }
 
-/// A random problem whose factor graph has no cycle: functions of two and three variables, ties, forbidden entries.
+/// Returns a random problem whose factor graph has no cycle: functions of two and three variables, ties, forbidden
+/// tuples.
 fn forest(rng: &mut Rng, case: u64) -> Problem {
     let mut network = Network::builder("forest");
     let n = 2 + rng.below(7) as u32;
@@ -270,7 +271,7 @@ fn max_sum_is_exact_without_cycles() {
     }
 }
 
-/// A chain of variables with tied values, longer than the limit of cycles.
+/// A chain of variables with tied values is longer than the limit of cycles.
 #[test]
 fn max_sum_follows_long_chains() {
     let mut network = Network::builder("chain");

@@ -1,44 +1,44 @@
-//! What agents send, counted: it follows from the plan, and does not depend on devices, threads or modes.
+//! Counts of the messages of agents. They follow from the plan, and do not depend on devices, threads or modes.
 
 use crate::elimination::Plan;
 use crate::order::PseudoTree;
 
-/// What the agent of one variable joins and sends.
+/// The work and the messages of a variable's agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentTraffic {
-    /// Tables that it joins: its own functions, unary costs, messages.
+    /// The number of tables that it joins: its own functions, unary costs, messages.
     pub inputs: u64,
-    /// Combinations that it looks at.
+    /// The number of combinations that it evaluates.
     pub join_entries: u64,
     /// Entries that it makes and sends.
     pub made_entries: u64,
-    /// Entries of its message: those that it makes, and those that it passes on.
+    /// Entries of its message: those that it makes, and those that it forwards.
     pub util_entries: u64,
-    /// Tables of its message: more than one where its bucket is split, or where it passes some on.
+    /// The number of tables of its message: more than one if its bucket is split or if it forwards some.
     pub tables: u64,
-    /// Nonconcurrent constraint checks up to its message: each look at an entry of an input counts (Meisels et al.,
+    /// Nonconcurrent constraint checks up to its message; each read of an entry of an input counts (Meisels et al.,
     /// "Comparing performance of distributed constraints processing algorithms", 2002).
     pub nccc: u64,
 }
 
-/// What all agents send.
+/// The messages of all agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// By variable.
+    /// The counts of each variable's agent.
     pub agents: Vec<AgentTraffic>,
-    /// Messages of the UTIL phase between agents; as many VALUE messages come back.
+    /// The number of UTIL messages between agents; the number of VALUE messages equals it.
     pub util_messages: u64,
-    /// Messages between variables of one agent, of either phase.
+    /// The number of messages between variables of one agent, in both phases.
     pub local_messages: u64,
-    /// Tables in all messages: one that passes several agents counts with each.
+    /// The number of tables in all messages; a table that is forwarded counts for each agent.
     pub tables: u64,
     /// Entries that agents make and send.
     pub made_entries: u64,
-    /// Entries in all messages.
+    /// Entries of all messages.
     pub util_entries: u64,
     /// Entries of the largest message.
     pub largest_util_entries: u64,
-    /// Bytes of the entries in all messages.
+    /// Bytes of the entries of all messages.
     pub util_bytes: u64,
     /// Nonconcurrent constraint checks of the longest chain of agents.
     pub nccc: u64,
@@ -47,10 +47,10 @@ pub struct Traffic {
 impl Traffic {
     /// Counts the messages of a plan that was made along the tree; `owner` is the agent of each variable.
     ///
-    /// A constant that a mini-bucket comes to travels with the message and is not counted as an entry.
+    /// The constant of a mini-bucket travels with the message and is not counted as an entry.
     pub fn new(plan: &Plan, tree: &PseudoTree, owner: &[u32]) -> Traffic {
         let mut traffic = Traffic { agents: vec![AgentTraffic::default(); tree.parent.len()], ..Traffic::default() };
-        // tables that wait at a variable: entries, and where they go
+        // tables that wait at a variable: their entries and their destinations
         let mut waiting: Vec<Vec<(u64, u32)>> = vec![Vec::new(); tree.parent.len()];
         let mut checks = vec![0u64; tree.parent.len()];
         for (position, &variable) in plan.sequence.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! Values of all beliefs at once: the largest of some linear functions, vectors, backwards from the horizon.
+//! The value function of a POMDP as the maximum of linear functions (vectors) of the belief, computed backwards from
+//! the horizon.
 //!
-//! Incremental pruning (Cassandra, Littman, Zhang, 1997): for each action the vectors of one observation after the
-//! other are added, and those that no belief needs are dropped in between; whether one is needed is a small matrix
-//! game.
+//! Incremental pruning (Cassandra, Littman, Zhang, 1997) adds, for each action, the vectors of one observation after
+//! the other. It drops vectors that no belief needs after each addition; a small matrix game decides whether one is
+//! needed.
 
 use super::process::{best, dot};
 use super::tuning::{PIVOTS, TIE};
@@ -12,28 +13,29 @@ use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-/// A linear function of beliefs: what a conditional plan is worth in each state.
+/// A linear function of beliefs: the expected value of a conditional plan in each state.
 #[derive(Clone, Debug)]
 struct Vector {
     values: Vec<f64>,
     action: usize,
-    /// The vector of the next step for each observation.
+    /// For each observation, the index of the vector at the next step.
     next: Vec<u32>,
 }
 
-/// The vectors of each number of steps to go, from 1.
+/// The vectors for each number of steps to go, from 1.
 #[derive(Debug)]
 pub(super) struct Vectors {
     sets: Vec<Vec<Vector>>,
-    /// How far values may be from those of exact arithmetic.
+    /// The absolute error of values against exact arithmetic, at most.
     pub error_bound: f64,
 }
 
 impl Vectors {
-    /// Of a process and a horizon; nothing where more than `most` vectors of a step, or of a sum, are needed.
+    /// Computes the vectors of a process and a horizon. Returns `None` if a step or an intermediate sum needs more than
+    /// `most` vectors.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn new(pomdp: &Pomdp, horizon: usize, most: usize, stop: &Stop) -> Result<Option<Vectors>, Error> {
         let (actions, seen) = (pomdp.actions(), pomdp.observed());
         let mut made = Vectors { sets: Vec::new(), error_bound: 0.0 };
@@ -73,7 +75,7 @@ impl Vectors {
                 return Ok(None);
             }
             largest = set.iter().flat_map(|v| &v.values).fold(largest, |most: f64, value| most.max(value.abs()));
-            // sums, and what pruning may have dropped
+            // rounding of the sums, and the loss by pruning
             let operations = (pomdp.states.len() + seen + 2) as f64 * unit;
             let dropped = (seen + 1) as f64 * TIE;
             made.error_bound = pomdp.discount * made.error_bound + largest * (operations + dropped);
@@ -82,12 +84,13 @@ impl Vectors {
         Ok(Some(made))
     }
 
-    /// The value of a belief with all steps to go.
+    /// Returns the value of a belief with all steps to go.
     pub fn value(&self, belief: &[f64]) -> f64 {
         self.best(self.sets.len(), belief).1
     }
 
-    /// The value of a belief with some steps to go, 1 at least; of a belief that is not normalised, its share of it.
+    /// Returns the value of a belief with `to_go` steps to go, at least 1. If the belief sums to p, the value is
+    /// multiplied by p.
     pub fn largest(&self, to_go: usize, belief: &[f64]) -> f64 {
         self.best(to_go, belief).1
     }
@@ -96,12 +99,12 @@ impl Vectors {
         best(self.sets[to_go - 1].iter().map(|v| dot(belief, &v.values)))
     }
 
-    /// Number of vectors of all steps.
+    /// Returns the number of vectors of all steps.
     pub fn count(&self) -> u64 {
         self.sets.iter().map(|set| set.len() as u64).sum()
     }
 
-    /// The policy from a belief.
+    /// Returns the policy from a belief.
     pub fn policy(&self, belief: &[f64], actions: Vec<String>, observations: Vec<String>) -> PolicyGraph {
         let horizon = self.sets.len();
         let seen = observations.len();
@@ -129,7 +132,8 @@ impl Vectors {
     }
 }
 
-/// What a vector of the next step is worth before an action, together with an observation.
+/// Returns, for each state, the discounted value of a vector of the next step after an action, weighted with the
+/// probability of an observation.
 fn project(pomdp: &Pomdp, action: usize, observation: usize, values: &[f64]) -> Vec<f64> {
     let seen = &pomdp.observations[action];
     let weighted: Vec<f64> = values
@@ -147,7 +151,7 @@ fn project(pomdp: &Pomdp, action: usize, observation: usize, values: &[f64]) -> 
     (0..values.len()).map(of).collect()
 }
 
-/// Drops what another one is at least as good as in every state.
+/// Drops vectors that another one dominates in every state.
 fn distinct(mut all: Vec<(u32, Vec<f64>)>, stop: &Stop) -> Result<Vec<(u32, Vec<f64>)>, Error> {
     let mut kept: Vec<(u32, Vec<f64>)> = Vec::new();
     // a vector that dominates another has the larger sum
@@ -161,7 +165,7 @@ fn distinct(mut all: Vec<(u32, Vec<f64>)>, stop: &Stop) -> Result<Vec<(u32, Vec<
     Ok(kept)
 }
 
-/// Keeps the vectors that some belief needs, to within [`TIE`] of the largest value (Lark's algorithm).
+/// Keeps the vectors that are the largest at some belief by more than [`TIE`], relatively (Lark's algorithm).
 fn prune(all: Vec<Vector>, stop: &Stop) -> Result<Vec<Vector>, Error> {
     let numbered = (0..).zip(&all).map(|(k, v)| (k, v.values.clone())).collect();
     let mut left: Vec<Vector> = Vec::new();
@@ -180,14 +184,14 @@ fn prune(all: Vec<Vector>, stop: &Stop) -> Result<Vec<Vector>, Error> {
             }
         }
     }
-    // actions in their order, as ties go to the first
+    // in the order of the actions, because ties go to the first vector
     kept.sort_by(|a, b| a.action.cmp(&b.action).then_with(|| a.next.cmp(&b.next)));
     Ok(kept)
 }
 
-/// A belief at which a vector is better than all others by more than `least`.
+/// Returns a belief at which a vector exceeds all others by more than `least`, or `None` if there is none.
 ///
-/// The best such belief is the first player's strategy in the game with payoffs `vector - other`; the simplex method on
+/// The best such belief is the first player's strategy in the game with payoffs `vector - other`. The simplex method on
 /// the second player's side begins at a feasible point (Dantzig, "Linear programming and extensions", 1963, chapter
 /// 13).
 fn witness(vector: &[f64], others: &[Vector], least: f64) -> Option<Vec<f64>> {
@@ -198,7 +202,7 @@ fn witness(vector: &[f64], others: &[Vector], least: f64) -> Option<Vec<f64>> {
     let payoff = |row: usize, column: usize| vector[row] - others[column].values[row];
     let lowest = (0..rows).flat_map(|r| (0..columns).map(move |c| payoff(r, c))).fold(f64::INFINITY, f64::min);
     let shift = 1.0 - lowest;
-    // rows of the table: payoffs, slacks, right-hand side; the last one is the objective
+    // columns of the tableau: payoffs, slacks, right-hand side; the objective is a separate row
     let width = columns + rows + 1;
     let mut table: Vec<Vec<f64>> = (0..rows)
         .map(|r| {

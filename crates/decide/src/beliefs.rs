@@ -1,5 +1,6 @@
-//! Levels of belief trees on a device (kernels/beliefs.cu): products of all beliefs with all actions and observations,
-//! and the merging of equal ones. Beliefs stay there; the host learns probabilities, nodes and expectations.
+//! Levels of belief trees on a device (kernels/beliefs.cu): it advances all beliefs by all actions and observations,
+//! and merges equal ones. The beliefs stay on the device; the host receives probabilities, node numbers and
+//! expectations.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -19,11 +20,11 @@ use std::sync::Arc;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// Parts of 1 that beliefs are rounded to where equal ones are looked for.
+/// The number of parts of 1 to which beliefs are rounded when equal ones are looked for.
 const PARTS: u64 = DIGITS as u64;
 
 device_structs! {
-    /// `Growth` of kernels/beliefs.cu.
+    /// The argument of the kernels, `Growth` in kernels/beliefs.cu.
     #[derive(Clone, Copy, Debug, Default)]
     struct GrowthWords as "Growth" {
         beliefs: u64,
@@ -61,10 +62,10 @@ fn text() -> Source {
     kernels::source("beliefs.cu").declare(&shared).asserts::<GrowthWords>()
 }
 
-/// The kernels.
+/// The names of the kernels.
 const KERNELS: [&str; 7] = ["grow", "claim", "count", "number", "put", "meet", "expect"];
 
-/// Sources of all kernels, to compile without a device.
+/// Returns the sources of all kernels, to compile them without a device.
 pub fn sources() -> Vec<Source> {
     vec![KERNELS.into_iter().fold(text(), Source::kernel)]
 }
@@ -77,7 +78,7 @@ pub(super) struct Remote {
     nodes: usize,
 }
 
-/// What all actions and observations of a step make of a belief, by columns.
+/// The joint probabilities of next state and observation for all actions of a step, as sparse columns.
 struct Columns {
     begin: CudaSlice<u32>,
     from: CudaSlice<u32>,
@@ -85,7 +86,7 @@ struct Columns {
     bytes: u64,
 }
 
-/// Children of a batch of beliefs.
+/// The children of a batch of beliefs: the beliefs after each action and observation.
 struct Children {
     beliefs: CudaSlice<f64>,
     p: CudaSlice<f64>,
@@ -95,13 +96,14 @@ struct Children {
 }
 
 impl Children {
-    /// Bytes of so many.
+    /// Returns the bytes of `all` children with beliefs of `wide` entries.
     fn bytes(all: usize, wide: usize) -> u64 {
         (all * (8 * wide + 24)) as u64
     }
 }
 
-/// What finds equal children: a hash table, numbers of new ones, and the largest difference of those merged.
+/// The working memory that merges equal children: a hash table, numbers of new nodes, and the largest difference of
+/// merged beliefs.
 struct Merging {
     keys: CudaSlice<u64>,
     first: CudaSlice<u32>,
@@ -114,7 +116,7 @@ struct Merging {
 }
 
 impl Merging {
-    /// Bytes of a table of so many slots and of the numbers of a batch of so many children.
+    /// Returns the bytes of a hash table with `slots` slots and of the numbers for a batch of `children` children.
     fn bytes(slots: usize, children: usize) -> u64 {
         (16 * slots + 8 * children.div_ceil(THREADS as usize) + 4 * children) as u64
     }
@@ -130,7 +132,8 @@ impl Merging {
         Ok(Merging { keys, first, node, counts, bases, fresh, worst: cuda.zeros::<u64>(2)?, slots })
     }
 
-    /// What kernels are told besides the words of a batch; `known` nodes are there.
+    /// Returns the kernel argument of a batch, completed by the addresses of this memory, if there are `known` nodes so
+    /// far.
     fn words(&self, cuda: &Cuda, known: usize, of_batch: GrowthWords) -> GrowthWords {
         GrowthWords {
             keys: cuda.address(&self.keys),
@@ -146,7 +149,7 @@ impl Merging {
         }
     }
 
-    /// Gives the new nodes of each block their first number, from `known` on. Returns how many nodes there are then.
+    /// Gives the new nodes of each block their first number, from `known` on. Returns the number of nodes after that.
     fn number(&mut self, cuda: &Cuda, blocks: usize, known: usize) -> Result<usize, DeviceError> {
         let mut made = known;
         let base = |count: u32| {
@@ -159,7 +162,7 @@ impl Merging {
         Ok(made)
     }
 
-    /// The largest distance of merged beliefs.
+    /// Returns the largest distance of merged beliefs.
     fn distance(&self, cuda: &Cuda) -> Result<f64, Failure> {
         let [distance, unequal] = cuda.read(&self.worst)?[..] else {
             return Err(Error::Internal("two words were asked for".into()).into());
@@ -172,7 +175,7 @@ impl Merging {
     }
 }
 
-/// The beliefs of the next level: `known` nodes of `wide` entries each, of `most`, in memory for `capacity`.
+/// The beliefs of the next level: `known` nodes of `wide` entries each, at most `most`, in memory for `capacity` nodes.
 struct Next {
     wide: usize,
     most: usize,
@@ -182,13 +185,13 @@ struct Next {
 }
 
 impl Next {
-    /// Makes room for `made` nodes; returns the capacity that the device has no room for, if so.
+    /// Makes room for `made` nodes. Returns the needed capacity if the device has no room for it.
     fn make_room(&mut self, gpu: &Gpu, made: usize) -> Result<Option<usize>, DeviceError> {
         if made <= self.capacity {
             return Ok(None);
         }
         self.capacity = (2 * self.capacity).max(made).min(self.most);
-        // both are there while one is copied
+        // both arrays exist while one is copied
         if (8 * self.wide * self.capacity) as u64 > gpu.budget()? {
             return Ok(Some(self.capacity));
         }
@@ -203,23 +206,23 @@ impl Next {
     }
 }
 
-/// A power of two of threads for a row of so many entries.
+/// Returns the logarithm of the number of threads, a power of two, that share a row of `wide` entries.
 fn split(wide: usize) -> u32 {
     wide.next_power_of_two().trailing_zeros().min(5)
 }
 
-/// Beliefs of a batch, such that their children take little.
+/// Returns the number of beliefs of a batch, such that their children take limited memory.
 fn batch(nodes: usize, each: usize, wide: usize) -> usize {
     (CHILDREN / (each * (wide + 4))).clamp(1, nodes.max(1))
 }
 
 impl Remote {
-    /// Takes beliefs to a device.
+    /// Copies beliefs to a device.
     pub fn new(gpu: &Arc<Gpu>, beliefs: &[f64], nodes: usize) -> Result<Remote, DeviceError> {
         Ok(Remote { gpu: gpu.clone(), beliefs: gpu.cuda().upload(beliefs)?, nodes })
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
     }
@@ -256,7 +259,7 @@ impl Remote {
         Ok(Children { beliefs, p, hash, slot: cuda.reserve(all)?, to: cuda.reserve(all)? })
     }
 
-    /// What a kernel is told of a batch, without what finds equal children.
+    /// Returns the kernel argument of a batch, without the memory that merges equal children.
     fn words<P: Process>(
         &self,
         process: &P,
@@ -287,20 +290,21 @@ impl Remote {
         }
     }
 
-    /// Launches a kernel on a batch: a row for a power of two of threads.
+    /// Launches a kernel on a batch, with 2^`split` threads for each row.
     fn launch(&self, kernel: &str, words: &GrowthWords, rows: u32, split: u32) -> Result<(), DeviceError> {
         let blocks = ((u64::from(rows) << split).div_ceil(THREADS.into())) as u32;
         if blocks == 0 {
             return Ok(());
         }
         let kernel = self.gpu.kernel(TEXT, kernel)?;
-        // SAFETY: the argument is that of all these kernels; the addresses are those of memory that is held meanwhile.
+        // SAFETY: all these kernels take this one argument, and its addresses are those of memory that is alive
+        // meanwhile.
         unsafe {
             kernel.launch(self.gpu.cuda().stream(), Blocks::new(blocks, THREADS), |arguments| arguments.arg(words))
         }
     }
 
-    /// What vectors expect of rows.
+    /// Returns the expectation of each vector at each row.
     fn expect(
         &self,
         rows: &CudaView<'_, f64>,
@@ -314,7 +318,7 @@ impl Remote {
         let kernel = self.gpu.kernel(TEXT, "expect")?;
         let (many, width, split) = (count as u32, wide as u32, split(wide));
         let threads = (u64::from(number) * count as u64) << split;
-        // SAFETY: the arguments are those of the kernel, and the memory is as large as it says.
+        // SAFETY: the arguments are those of the kernel, and the memory is as large as they state.
         unsafe {
             kernel.launch(
                 cuda.stream(),
@@ -328,7 +332,7 @@ impl Remote {
         cuda.read(&out)
     }
 
-    /// Expected rewards of all actions at the beliefs of a batch.
+    /// Computes the expected rewards of all actions at the beliefs of a batch.
     fn reward<P: Process>(
         &self,
         process: &P,
@@ -399,7 +403,7 @@ impl Front for Remote {
         let most = most.min(self.nodes.saturating_mul(each));
         let slots = (2 * (most + size * each)).next_power_of_two();
         let (columns, rewards) = (self.columns(process, step)?, self.rewards(process, step)?);
-        // all but the next beliefs, of which there is room for some
+        // the memory besides the beliefs of the next level, which begins with some capacity
         let bytes = Merging::bytes(slots, size * each) + Children::bytes(size * each, wide) + columns.bytes;
         let capacity = most.min((2 * self.nodes).max(size * each));
         let needed = |capacity: usize| bytes + (8 * wide * capacity) as u64;

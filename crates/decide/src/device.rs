@@ -1,4 +1,4 @@
-//! The device of a run: opened once work is worth it, left for good once it has failed.
+//! The device of a run: opened when the work is large enough, and abandoned after a failure.
 
 use crate::elimination::Gpu;
 use crate::error::Error;
@@ -7,11 +7,11 @@ use fangs_device::{Choice, DeviceError, Opening};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where tables and beliefs are made: on a device or, without one, on the CPU. The CPU takes what does not fit there,
-/// and all that is left where the device fails.
+/// The place where tables and beliefs are computed: a device or the CPU. The CPU takes what does not fit into a device,
+/// and all remaining work after a device has failed.
 pub struct Device {
     opening: Opening,
-    /// Hears why the CPU goes on.
+    /// Receives the reason whenever the CPU takes over.
     tell: Box<dyn Fn(&str) + Send + Sync>,
     state: Mutex<State>,
 }
@@ -20,12 +20,12 @@ pub struct Device {
 struct State {
     gpu: Option<Arc<Gpu>>,
     lost: bool,
-    /// Its name, once it has done something.
+    /// The name of the device, once it has done some of the work.
     served: Option<String>,
 }
 
 impl Default for Device {
-    /// The CPU.
+    /// Returns the CPU.
     fn default() -> Self {
         Device::new(Opening::new(Choice::Cpu), |_: &str| ())
     }
@@ -38,23 +38,23 @@ impl fmt::Debug for Device {
 }
 
 impl Device {
-    /// The device that was chosen; `tell` hears why the CPU does what it was meant to.
+    /// Returns the chosen device. `tell` receives the reason whenever the CPU takes over.
     pub fn new(opening: Opening, tell: impl Fn(&str) + Send + Sync + 'static) -> Device {
         Device { opening, tell: Box::new(tell), state: Mutex::default() }
     }
 
-    /// A device that is open.
+    /// Returns a device that is already open.
     pub fn open(gpu: Arc<Gpu>, tell: impl Fn(&str) + Send + Sync + 'static) -> Device {
         let opening = Opening::new(Choice::Cuda(gpu.cuda().info.ordinal));
         Device { state: Mutex::new(State { gpu: Some(gpu), ..State::default() }), ..Device::new(opening, tell) }
     }
 
-    /// The name of the device that did something of the work: `cpu`, `cuda:0`.
+    /// Returns the name of the processor that did some of the work, such as `cpu` or `cuda:0`.
     pub fn name(&self) -> String {
         self.state().served.clone().unwrap_or_else(|| "cpu".into())
     }
 
-    /// The device for so many combinations, the same one each time.
+    /// Returns the device if `work` combinations are worth it or it is `needed`; every call returns the same one.
     pub(super) fn gpu(&self, work: f64, needed: bool, stop: &Stop) -> Result<Option<Arc<Gpu>>, Error> {
         if !Gpu::is_wanted(self.opening.choice(), work, needed) || self.state().lost {
             return Ok(None);
@@ -69,19 +69,19 @@ impl Device {
         Ok(gpu)
     }
 
-    /// That the device has done something.
+    /// Records that the device has done some of the work.
     pub(super) fn served(&self, gpu: &Gpu) {
         self.state().served = Some(gpu.cuda().label());
     }
 
-    /// That the device has failed.
+    /// Records that the device has failed, and reports it.
     pub(super) fn lose(&self, gpu: &Gpu, error: &DeviceError) {
         (self.tell)(&format!("{}: {error}; going on on the CPU", gpu.cuda().label()));
         let mut state = self.state();
         (state.gpu, state.lost) = (None, true);
     }
 
-    /// That something does not fit.
+    /// Reports that something does not fit into the device.
     pub(super) fn no_room(&self, gpu: &Gpu, bytes: u64) {
         let label = gpu.cuda().label();
         let free = gpu.budget().map_or_else(|_| "fewer".into(), |free| free.to_string());

@@ -1,4 +1,4 @@
-//! Processes on devices, where there are some, against the host.
+//! Processes on devices, if there are any, compared with the host.
 
 use super::tests::{TIGER, process, random_process, tiger_idid};
 use super::*;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// A process on a ring of `states`, with slips of several states and observations that are near.
+/// Returns a process on a ring of `states`, with slips of several states and observations of nearby states.
 fn ring(states: usize, seen: usize) -> Pomdp {
     let mut text =
         format!("discount: 0.95\nvalues: reward\nstates: {states}\nactions: 3\nobservations: {seen}\nstart: uniform\n");
@@ -41,14 +41,14 @@ fn two_agents(idid: &Idid, device: Arc<Device>) -> Solution {
     solve_idid(idid, &options, &Stop::new(), &mut |_| ()).expect("a value")
 }
 
-/// Two solutions within what they may be off.
+/// Asserts that two solutions agree within their errors.
 fn near(what: &str, a: &Solution, b: &Solution) {
     let (own, other) = (a.meu.expect("a value"), b.meu.expect("a value"));
     assert!((own - other).abs() <= a.error_bound + b.error_bound, "{what}: {own} {other}");
     assert_eq!((a.exact, a.method), (b.exact, b.method), "{what}");
 }
 
-/// A device, and what is told of it.
+/// Returns a device with a receiver of its messages.
 fn telling(gpu: Arc<Gpu>) -> (Arc<Device>, Receiver<String>) {
     let (tell, told) = channel();
     let tell = std::sync::Mutex::new(tell);
@@ -74,7 +74,7 @@ fn a_device_grows_the_trees_of_the_host() {
         let found = solved(&process, horizon, device.clone(), Method::BeliefTree);
         assert!(told.try_recv().is_err() && device.name().starts_with("cuda"), "{what}");
         near(&what, &own, &found);
-        // beliefs are rounded alike, but for the last bits of the sums
+        // device and host round beliefs alike except for the last bits of the sums
         let nodes = [&own, &found].map(|solution| solution.nodes.expect("a tree") as f64);
         assert!((nodes[0] - nodes[1]).abs() <= 0.01 * nodes[0], "{what}: {nodes:?} nodes");
         if nodes[0] < 10_000.0 {
@@ -99,7 +99,7 @@ fn a_device_solves_both_agents() {
     }
 }
 
-/// Devices that have no room: the host goes on, and a line says so.
+/// If a device has no room, the host continues and a message reports it.
 #[test]
 fn trees_that_do_not_fit_a_device_grow_on_the_host() {
     let Some(cuda) = fangs_testing::gpu() else { return };
@@ -111,7 +111,7 @@ fn trees_that_do_not_fit_a_device_grow_on_the_host() {
     assert!(told.try_recv().is_ok_and(|text| text.contains("bytes") && text.contains("on the CPU")));
 }
 
-/// More beliefs than are allowed end a tree on a device as on the host.
+/// A tree with too many beliefs ends on a device as on the host.
 #[test]
 fn devices_keep_to_the_number_of_nodes() {
     let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };

@@ -1,4 +1,5 @@
-//! Influence diagrams: exact where tables have room, otherwise a policy from below and a relaxation from above.
+//! Influence diagrams: exact if the tables have room, otherwise a lower bound by a policy and an upper bound by a
+//! relaxation.
 
 use super::first;
 use super::limid::{Found, Given, Limited, reachable};
@@ -11,10 +12,11 @@ use crate::model::{Diagram, DiagramKind, Policy, Potential, Rules, scale};
 use crate::stop::Stop;
 use rustc_hash::FxHashSet;
 
-/// Solves a diagram. `tell` hears of better values and bounds as they come.
+/// Solves a diagram. `tell` receives better values and bounds as they are found.
 ///
 /// # Errors
-/// A diagram that is not regular, options that do not fit, no memory; [`Error::Stopped`] where nothing was found.
+/// Returns an error if the diagram is not regular, if options do not fit, or if there is no memory; [`Error::Stopped`]
+/// if `stop` is set before there is a result.
 pub fn solve_diagram(
     diagram: &Diagram,
     options: &Options,
@@ -78,8 +80,8 @@ fn solve(
     }
 }
 
-/// Fixes chance variables, which no decision may influence. Where decisions remember elimination checks that, by the
-/// numbers; where they forget the arcs say so.
+/// Fixes observed chance variables, which no decision may influence. With perfect recall, elimination checks that by
+/// the numbers; in a LIMID the arcs show it.
 fn observe(diagram: &Diagram, observed: &[(u32, u32)]) -> Result<Diagram, Error> {
     let mut sliced = diagram.clone();
     let decisions = (0..).zip(&diagram.nodes).filter(|(_, node)| node.decision).map(|(v, _)| v);
@@ -113,7 +115,7 @@ fn observe(diagram: &Diagram, observed: &[(u32, u32)]) -> Result<Diagram, Error>
     Ok(sliced)
 }
 
-/// By variable, those whose probabilities depend on it.
+/// Returns for each variable those whose probabilities depend on it.
 fn children(diagram: &Diagram) -> Vec<Vec<u32>> {
     let mut children = vec![Vec::new(); diagram.nodes.len()];
     for function in &diagram.probabilities {
@@ -124,7 +126,7 @@ fn children(diagram: &Diagram) -> Vec<Vec<u32>> {
     children
 }
 
-/// By how much the probabilities of each table may miss the sum of 1.
+/// Returns for each table the largest deviation of a row's sum from 1.
 fn misses(diagram: &Diagram) -> impl Iterator<Item = f64> {
     diagram.probabilities.iter().map(|function| {
         let Some(&child) = function.scope.last() else { return 0.0 };
@@ -133,15 +135,16 @@ fn misses(diagram: &Diagram) -> impl Iterator<Item = f64> {
     })
 }
 
-/// What misses 1 by more is no distribution, but a part of a product.
+/// A table whose rows deviate from a sum of 1 by more than this is no distribution but a factor of a product.
 const DISTRIBUTION: f64 = 1e-3;
 
-/// By how much all distributions together miss 1: what was computed from them then depends on decisions by as much.
+/// Returns a bound on the total deviation of all distributions from 1. Probabilities computed from them may depend on
+/// decisions by as much.
 fn irregular(diagram: &Diagram) -> f64 {
     misses(diagram).filter(|&miss| miss < DISTRIBUTION).sum::<f64>() * 4.0
 }
 
-/// The functions of a diagram, and its variables in blocks.
+/// Returns the functions of a diagram with its variables in blocks.
 pub fn pairs_of(diagram: &Diagram) -> Pairs {
     let block = |block: &Vec<u32>| {
         let decision = block.first().is_some_and(|&v| diagram.nodes[v as usize].decision);
@@ -155,7 +158,7 @@ pub fn pairs_of(diagram: &Diagram) -> Pairs {
     }
 }
 
-/// Notes what a plan takes.
+/// Records the sizes of a plan.
 fn note(solution: &mut Solution, plan: &Plan) {
     solution.width = Some(plan.width);
     solution.largest_table = Some(plan.largest);
@@ -163,17 +166,17 @@ fn note(solution: &mut Solution, plan: &Plan) {
     (solution.mean_probability_factor, solution.mean_utility_factor) = (Some(plan.mean.0), Some(plan.mean.1));
 }
 
-/// What is solved.
+/// A diagram with the options that it is solved with.
 struct Task<'a> {
     diagram: &'a Diagram,
     options: &'a Options,
-    /// By how much probabilities may depend on decisions.
+    /// The relative amount by which probabilities may depend on decisions.
     irregular: f64,
     stop: &'a Stop,
 }
 
 impl Task<'_> {
-    /// Eliminates with perfect recall; false where there is no room.
+    /// Eliminates with perfect recall. Returns false if the tables have no room.
     fn recall(&self, solution: &mut Solution) -> Result<bool, Error> {
         let Task { diagram, options, irregular, stop } = *self;
         let pairs = pairs_of(diagram);
@@ -194,7 +197,7 @@ impl Task<'_> {
         solution.bound = Some(value);
         solution.exact = true;
         solution.error_bound = error;
-        // not a probability that is too small for a double
+        // `None` if the probability is too small for a double
         solution.normaliser = Some(normaliser).filter(|&p| p > 0.0 || outcome.normaliser.mantissa == 0.0);
         let mut rules = outcome.rules;
         rules.reverse();
@@ -203,11 +206,12 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// The bound of a relaxation: as much is revealed as decisions do not influence, which makes tables smaller.
+    /// Computes the upper bound of a relaxation that reveals all variables on which decisions have no influence; that
+    /// makes tables smaller.
     fn relaxed(&self, solution: &mut Solution) -> Result<(), Error> {
         let Task { diagram, options, irregular, stop } = *self;
         let most = |function: &Potential| function.table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // rows that do not sum to 1 count as they are
+        // the deviations of rows that do not sum to 1
         let slack = irregular * diagram.utilities.iter().map(|f| most(f).abs()).sum::<f64>();
         for diagram in [diagram, &revealed(diagram)] {
             let pairs = pairs_of(diagram);
@@ -222,14 +226,15 @@ impl Task<'_> {
                     return Ok(());
                 }
                 Err(error) if error.is_stop() => return Err(error),
-                // a diagram that forgets need not be regular where it remembers
+                // a LIMID need not be regular if its decisions had perfect recall
                 Err(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Policies of decisions that forget, in a diagram with memory: each sees what was observed right before it.
+    /// Searches for policies of a diagram with perfect recall in which each decision sees only what is observed right
+    /// before it.
     fn forgetful(&self, solution: &mut Solution, tell: &mut dyn FnMut(&Solution)) -> Result<(), Error> {
         let Task { diagram, options, stop, .. } = *self;
         let bound = solution.bound;
@@ -245,7 +250,7 @@ impl Task<'_> {
         match found {
             Ok(Some(found)) => {
                 solution.set_found(Found { exact: false, ..found }, diagram);
-                // more memory may be worth something, unless the bound says otherwise
+                // policies with memory may be better, unless the bound excludes that
                 solution.bound = bound;
             }
             Ok(None) => {}
@@ -256,7 +261,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// A diagram whose decisions forget.
+    /// Solves a LIMID, whose decisions see only what they are informed of.
     fn limited(&self, mut solution: Solution, tell: &mut dyn FnMut(&Solution)) -> Result<Solution, Error> {
         let Task { diagram, options, stop, .. } = *self;
         let limited = Limited::new(diagram, diagram.decisions(), options);
@@ -264,7 +269,7 @@ impl Task<'_> {
             self.relaxed(&mut solution)?;
             return Ok(solution);
         }
-        // values are those given what is observed
+        // the value is conditional on the observation
         let mut given = Given { probability: 1.0, error: 0.0 };
         if solution.conditional {
             let Some(own) = limited.observed(stop)? else { return Ok(solution) };
@@ -289,7 +294,7 @@ impl Task<'_> {
             }
             if !solution.exact {
                 self.relaxed(solution)?;
-                // a policy that meets the bound of decisions that remember is the best
+                // a policy that reaches the bound of decisions with perfect recall is optimal
                 if let (Some(value), Some(bound)) = (solution.meu, solution.bound) {
                     solution.bound = Some(bound.max(value));
                 }
@@ -309,7 +314,7 @@ fn impossible() -> Error {
     Error::Usage("--observe: the observation is impossible, or its probability is below the range of doubles".into())
 }
 
-/// Errors of elimination know a decision by its index only.
+/// Adds the diagram's name to an error of elimination, which knows a decision by its index only.
 fn named(error: Error, diagram: &Diagram) -> Error {
     match error {
         Error::Usage(text) => Error::Usage(format!("{}: {text}", diagram.name)),
@@ -318,7 +323,7 @@ fn named(error: Error, diagram: &Diagram) -> Error {
 }
 
 impl Solution {
-    /// Takes the rules of a diagram's decisions, first decided first.
+    /// Takes the rules of a diagram's decisions; the first decision comes first.
     fn set_rules(&mut self, mut rules: Vec<crate::model::DecisionRule>, diagram: &Diagram) {
         let name = |v: u32| diagram.nodes[v as usize].name.clone();
         rules.iter_mut().for_each(|rule| rule.name = name(rule.decision));
@@ -350,14 +355,14 @@ impl Solution {
     }
 }
 
-/// A diagram in which each hidden variable is observed before the first decision from which on none influences it. More
-/// information never lowers the value.
+/// Returns a diagram that reveals each hidden variable before the first decision from which on no decision influences
+/// it. More information never lowers the value.
 fn revealed(diagram: &Diagram) -> Diagram {
     let mut made = Diagram { kind: DiagramKind::Recall, ..diagram.clone() };
     let children = children(diagram);
     let is_decision = |block: &Vec<u32>| block.first().is_some_and(|&v| diagram.nodes[v as usize].decision);
     let Some(hidden) = diagram.blocks.first().filter(|block| !is_decision(block)) else { return made };
-    // from the last decision to the first: who is influenced from there on
+    // from the last decision to the first, the variables that are influenced from there on
     let mut influenced = FxHashSet::default();
     let mut place: Vec<(u32, usize)> = hidden.iter().map(|&v| (v, 0)).collect();
     for (number, block) in diagram.blocks.iter().enumerate().filter(|(_, block)| is_decision(block)) {

@@ -1,5 +1,5 @@
-//! What holds before anything is eliminated or expanded: the value of the best policy lies between sums of the extremes
-//! of utilities or rewards. Read in one pass, so that a run that is stopped at once has an interval.
+//! Bounds before anything is eliminated or expanded: the value of the best policy lies between sums of the extremes of
+//! utilities or rewards. They take one scan of the input, so that a run that is stopped at once has an interval.
 
 use crate::model::{Diagram, Pomdp, Potential, SparseRows};
 
@@ -14,7 +14,7 @@ impl Interval {
     const ZERO: Interval = Interval { least: 0.0, most: 0.0 };
     const ONE: Interval = Interval { least: 1.0, most: 1.0 };
 
-    /// The least interval with all numbers.
+    /// Returns the smallest interval that contains all numbers.
     pub fn of(numbers: impl Iterator<Item = f64>) -> Interval {
         let none = Interval { least: f64::INFINITY, most: f64::NEG_INFINITY };
         numbers.fold(none, |all, x| Interval { least: all.least.min(x), most: all.most.max(x) })
@@ -34,22 +34,22 @@ impl Interval {
         Interval { least: self.least - by, most: self.most + by }
     }
 
-    /// The largest absolute value.
+    /// Returns the largest absolute value.
     fn size(self) -> f64 {
         self.least.abs().max(self.most.abs())
     }
 
-    /// The interval if both ends are numbers.
+    /// Returns the interval if both ends are finite and in order, otherwise `None`.
     fn finite(self) -> Option<Interval> {
         (self.least.is_finite() && self.most.is_finite() && self.least <= self.most).then_some(self)
     }
 }
 
-/// The value of the best policy of a diagram, given the observation if there is one; `irregular` is the share by which
-/// the value depends on rows that do not sum to 1. `None` if its probabilities are not those of a network without
-/// cycles, or numbers are too large.
+/// Returns bounds on the value of the best policy of a diagram, conditional on the observation if there is one.
+/// `irregular` is the relative amount by which the value depends on rows that do not sum to 1. Returns `None` if the
+/// probabilities are not those of an acyclic network, or if numbers are too large.
 pub(super) fn of_diagram(diagram: &Diagram, conditional: bool, irregular: f64) -> Option<Interval> {
-    // given an observation the value is a mean, whatever the probabilities sum to
+    // given an observation, the value is a weighted mean, whatever the probabilities sum to
     let mass = if conditional { Interval::ONE } else { mass(diagram)? };
     let utilities = diagram.utilities.iter().map(|utility| Interval::of(utility.table.iter().copied()));
     let (sum, size) = utilities.fold((Interval::ZERO, 0.0), |(sum, size), own| (sum.plus(own), size + own.size()));
@@ -59,7 +59,8 @@ pub(super) fn of_diagram(diagram: &Diagram, conditional: bool, irregular: f64) -
     sum.times(mass).widened(slack * size * mass.most.max(1.0)).finite()
 }
 
-/// The sum of the products of all probabilities, whatever a policy decides: products of the extremes of sums of rows.
+/// Returns bounds on the sum of the products of all probabilities under any policy, from the extremes of the sums of
+/// rows. Returns `None` if a probability is negative or the network has a cycle.
 fn mass(diagram: &Diagram) -> Option<Interval> {
     let n = diagram.nodes.len();
     let mut functions = vec![0usize; n];
@@ -83,12 +84,12 @@ fn mass(diagram: &Diagram) -> Option<Interval> {
         parents[decision as usize] += sees.len();
         sees.iter().for_each(|&seen| children[seen as usize].push(decision));
     }
-    // summed from the last variables to the first, each function is a sum of its rows; one of two, or one of a
-    // decision, only has entries of which none exceeds that sum
+    // Summed from the last variables to the first, each function contributes a sum of its rows. If a variable has two
+    // functions, or a decision has one, single entries contribute, and none exceeds that sum.
     let once = |v: usize| functions[v] == usize::from(!diagram.nodes[v].decision);
     if !(0..n).all(once) {
         all.least = 0.0;
-        // a variable without probabilities counts with each of its values
+        // a variable without probabilities contributes its number of values
         let free = (0..n).filter(|&v| functions[v] == 0 && !diagram.nodes[v].decision);
         all.most *= free.map(|v| f64::from(diagram.nodes[v].domain)).product::<f64>();
     }
@@ -106,7 +107,7 @@ fn mass(diagram: &Diagram) -> Option<Interval> {
     (sorted == n).then_some(all)
 }
 
-/// The value of the best policy of a process from a belief.
+/// Returns bounds on the value of the best policy of a process from a belief, or `None` if numbers are too large.
 pub(super) fn of_process(pomdp: &Pomdp, start: &[f64], horizon: usize) -> Option<Interval> {
     let sums = |rows: &SparseRows| Interval::of((0..rows.len()).map(|row| rows.row(row).iter().map(|(_, p)| p).sum()));
     let joined = |tables: &[SparseRows]| Interval::of(tables.iter().map(sums).flat_map(|own| [own.least, own.most]));

@@ -1,4 +1,4 @@
-//! Intervals that are known before anything is computed, against all policies.
+//! Intervals before any computation, compared with all policies.
 
 use super::tests::{best_policy, diagram, process, random_diagram, random_process};
 use super::*;
@@ -13,7 +13,7 @@ fn stopped() -> Stop {
     stop
 }
 
-/// What a run tells that is stopped before it begins.
+/// Returns the last report of a run that is stopped before it begins.
 fn told(solve: impl FnOnce(&Stop, &mut dyn FnMut(&Solution))) -> Solution {
     let mut last = None;
     solve(&stopped(), &mut |solution| last = Some(solution.clone()));
@@ -73,7 +73,7 @@ fn a_stopped_process_has_a_policy_and_a_bound() {
 fn a_stopped_team_has_a_policy_and_a_bound() {
     let pomdp: Pomdp = process(super::tests::TIGER);
     let mut team = pomdp.clone();
-    // two agents that see the same and act together
+    // two agents with the same observations that act together
     let second = crate::model::Agent {
         actions: vec!["wait".into()],
         observations: vec!["none".into()],

@@ -1,4 +1,4 @@
-//! Processes as the influence diagrams that they stand for, a copy of each variable a step.
+//! Processes as flat influence diagrams, with a copy of each variable for each step.
 
 use super::device::Device;
 use super::idid::Models;
@@ -8,7 +8,7 @@ use crate::memory;
 use crate::model::{Diagram, DiagramKind, Idid, Node, Pomdp, Potential};
 use crate::stop::Stop;
 
-/// A diagram that grows.
+/// An influence diagram under construction.
 struct Growing {
     nodes: Vec<Node>,
     probabilities: Vec<Potential>,
@@ -25,8 +25,8 @@ impl Growing {
         self.nodes.len() as u32 - 1
     }
 
-    /// A function by its value at each combination; variables on which it does not depend are left out, but the last
-    /// one of a probability.
+    /// Returns a function from its value at each combination. Variables on which it does not depend are left out,
+    /// except the last `keep` ones.
     fn function(&self, scope: &[u32], keep: usize, value: impl Fn(&[usize]) -> f64) -> Result<Potential, Error> {
         let size = |v: &u32| self.nodes[*v as usize].domain as usize;
         let entries = scope.iter().map(size).fold(1usize, usize::saturating_mul);
@@ -68,7 +68,8 @@ impl Growing {
         Ok(())
     }
 
-    /// Hidden variables first, then decisions and what is observed before them, backwards in time.
+    /// Returns the diagram. Its blocks are the hidden variables, followed by the decisions and what is observed before
+    /// each, backwards in time.
     fn finish(self, name: &str, hidden: Vec<u32>, decisions: &[u32], observed: &[Option<u32>]) -> Diagram {
         let mut blocks = vec![hidden];
         for (decision, observed) in decisions.iter().zip(observed).rev() {
@@ -87,16 +88,17 @@ impl Growing {
     }
 }
 
-/// An entry of sparse rows.
+/// Returns an entry of sparse rows.
 fn at(rows: &crate::model::SparseRows, row: usize, column: usize) -> f64 {
     let row = rows.row(row);
     row.binary_search_by_key(&(column as u32), |&(own, _)| own).map_or(0.0, |place| row[place].1)
 }
 
-/// The dynamic influence diagram of a process: hidden states, a decision a step, and what is observed before it.
+/// Returns the dynamic influence diagram of a process: hidden states, a decision for each step, and the observation
+/// before it.
 ///
 /// # Errors
-/// A table that no memory holds.
+/// Returns an error if there is no memory for a table.
 pub fn flat_pomdp(pomdp: &Pomdp, horizon: usize) -> Result<Diagram, Error> {
     let mut growing = Growing::new();
     let (mut states, mut decisions, mut observed) = (Vec::new(), Vec::new(), Vec::new());
@@ -125,11 +127,12 @@ pub fn flat_pomdp(pomdp: &Pomdp, horizon: usize) -> Result<Diagram, Error> {
     Ok(growing.finish(&pomdp.name, states, &decisions, &observed))
 }
 
-/// The dynamic influence diagram of the first agent, in which the other's models are a chance variable a step (Adoe,
-/// Chen, Doshi, figure 2).
+/// Returns the dynamic influence diagram of the first agent, in which the other agent's models are a chance variable of
+/// each step (Adoe, Chen, Doshi, figure 2).
 ///
 /// # Errors
-/// Tables that no memory holds; more models than a million a step; [`Error::Stopped`].
+/// Returns an error if there is no memory for a table or if a step has more than a million models, and
+/// [`Error::Stopped`] if `stop` is set.
 pub fn flat_idid(idid: &Idid, stop: &Stop) -> Result<Diagram, Error> {
     let device = Device::default();
     let room = Room { nodes: 1 << 20, bytes: memory::available() / 2, device: &device };
@@ -166,7 +169,7 @@ pub(super) fn flat(idid: &Idid, models: &Models) -> Result<Diagram, Error> {
                     |d: &[usize], i: usize, j: usize| at(&frame.observations[joint(d[1], d[2])], d[0], i * seen + j);
                 let of_mine = |d: &[usize], i: usize| (0..seen).map(|j| both(d, i, j)).sum::<f64>();
                 growing.probability(&[state, action, reaction, mine], |d| of_mine(d, d[3]))?;
-                // what the other sees, given what is seen; where that is impossible anything will do
+                // the other agent's observation, given the own one; if that is impossible, any distribution will do
                 let independent = (0..frame.actions()).all(|joint| factors(frame, joint, seen));
                 let of_other = |d: &[usize], j: usize| (0..own.observations.len()).map(|i| both(d, i, j)).sum::<f64>();
                 if independent {
@@ -204,7 +207,7 @@ pub(super) fn flat(idid: &Idid, models: &Models) -> Result<Diagram, Error> {
     Ok(growing.finish(&idid.name, hidden, &decisions, &observed))
 }
 
-/// Whether both agents' observations after a joint action are independent, but for rounding, in each state.
+/// Returns whether both agents' observations after a joint action are independent in each state, up to rounding.
 fn factors(frame: &Pomdp, joint: usize, seen: usize) -> bool {
     let rows = &frame.observations[joint];
     let mine = frame.agents[0].observations.len();

@@ -1,4 +1,4 @@
-//! Levels of belief trees, and the beliefs of a level: on the host here, on a device in `beliefs`.
+//! Levels of belief trees, and the beliefs of a level on the host; `beliefs` has those on a device.
 
 use super::process::{Process, best, dot};
 use super::tuning::{BATCH, DIGITS};
@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-/// An observation that cannot be made.
+/// Marks an observation that has probability 0.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Where an observation leads, and its probability.
+/// The node to which an observation leads, and its probability.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub to: u32,
@@ -22,29 +22,30 @@ pub(super) struct Edge {
 /// The nodes of a step.
 #[derive(Debug, Default)]
 pub(super) struct Level {
+    /// The number of nodes.
     pub nodes: usize,
-    /// For each node, action and observation; in the last level edges lead to vectors of the leaf.
+    /// For each node, action and observation, the next node; in the last level, the vector of the leaf.
     pub edges: Vec<Edge>,
-    /// The value of each action at each node: its reward at first.
+    /// The value of each action at each node; before values are backed up, only its reward.
     pub q: Vec<f64>,
     /// The largest distance of a belief from the one that it was merged with.
     pub merged: f64,
 }
 
-/// What became of a level.
+/// The outcome of expanding a level.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Grown {
-    /// The nodes of the next level, and the largest distance of a belief from its node.
+    /// The number of nodes of the next level, and the largest distance of a belief from its node.
     Nodes(usize, f64),
-    /// More than there may be.
+    /// The next level has more nodes than the limit.
     TooMany,
-    /// There is no room for so many bytes on the device.
+    /// The device has no room; this many bytes are needed.
     NoRoom(u64),
 }
 
-/// The beliefs of a level, wherever they are.
+/// The beliefs of a level, on the host or on a device.
 pub(super) trait Front {
-    /// Rewards, and the values of all actions where the next step is the leaf, which has no nodes.
+    /// Computes rewards and the values of all actions if the next step is the leaf, which has no nodes.
     fn evaluate<P: Process>(
         &mut self,
         process: &P,
@@ -54,7 +55,7 @@ pub(super) trait Front {
         stop: &Stop,
     ) -> Result<Grown, Failure>;
 
-    /// Rewards, and the edges to the beliefs of the next level, which take the place of these.
+    /// Computes rewards and the edges to the beliefs of the next level, and replaces these beliefs by those.
     fn expand<P: Process>(
         &mut self,
         process: &P,
@@ -64,7 +65,8 @@ pub(super) trait Front {
         stop: &Stop,
     ) -> Result<Grown, Failure>;
 
-    /// Evaluates if the next step is the leaf, which has vectors; else expands to at most `most` nodes.
+    /// Evaluates the level if the next step is the leaf, which has vectors; otherwise expands it to at most `most`
+    /// nodes.
     fn take<P: Process>(
         &mut self,
         process: &P,
@@ -90,14 +92,14 @@ pub(super) struct Local {
 
 /// The children of a node before they are merged.
 struct Siblings {
-    /// Place among the node's edges, probability, hash.
+    /// The index among the node's edges, the probability and the hash of each child.
     edges: Vec<(usize, f64, u64)>,
     beliefs: Vec<f64>,
 }
 
 impl Level {
-    /// Adds to the rewards of nodes from `first` on what follows, where the next step is the leaf: the probabilities of
-    /// children, and what the vectors expect of each.
+    /// Adds the values after the next step, which is the leaf, to the rewards of nodes from `first` on. `p` are the
+    /// probabilities of the children, and `expected` returns the expectations of the vectors at a child.
     pub fn weigh<P: Process, I: Iterator<Item = f64> + Clone>(
         &mut self,
         process: &P,
@@ -120,7 +122,7 @@ impl Level {
 }
 
 impl Local {
-    /// Rewards of all actions.
+    /// Computes the rewards of all actions.
     fn reward<P: Process>(&self, process: &P, step: usize, level: &mut Level) {
         let (actions, own) = (process.actions(), process.states(step));
         level.q.par_iter_mut().enumerate().for_each(|(place, q)| {
@@ -180,7 +182,7 @@ impl Front for Local {
         let mut next = Local::default();
         let mut merged = 0.0f64;
         let mut first: FxHashMap<u64, u32> = FxHashMap::default();
-        // the next node of the same hash
+        // for each node, the next one with an equal hash
         let mut chain: Vec<u32> = Vec::new();
         let per_node = actions * observations;
         for batch in (0..self.nodes).step_by(BATCH) {

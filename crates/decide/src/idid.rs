@@ -1,6 +1,6 @@
-//! Interactive dynamic influence diagrams (Adoe, Chen, Doshi, sections 2.2 and 4): the other agent's models are solved
-//! and expanded, and become states of what the first agent faces. At levels above 1 what a model solves is what an
-//! agent of the level below faces.
+//! Interactive dynamic influence diagrams (Adoe, Chen, Doshi, sections 2.2 and 4). The other agent's models are solved
+//! and expanded, and become a part of the first agent's state. At levels above 1, a model solves the process that an
+//! agent faces one level below.
 
 use super::process::{Link, Process};
 use super::tree::{Leaf, Room, Tree};
@@ -12,37 +12,38 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-/// What the models of a step do.
+/// The behavior of the models of a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Layer {
-    /// Of each model, its actions and how often each is taken: those that are best, uniformly.
+    /// For each model, its optimal actions with equal probabilities.
     pub actions: Vec<Vec<(u32, f64)>>,
-    /// Of each model, the model of the next step for each action and observation; only those of its own actions count.
+    /// For each model, the model of the next step after each action and observation; entries of other than its own
+    /// actions have no meaning.
     pub next: Vec<Vec<u32>>,
 }
 
-/// The expanded models.
+/// The expanded models of the other agent.
 #[derive(Clone, Debug)]
 pub(super) struct Models {
     /// The weight of each model at the beginning.
     pub weights: Vec<f64>,
-    /// One for each step of the first agent.
+    /// The models of each step of the first agent.
     pub layers: Vec<Layer>,
-    /// Seconds to solve the models, and to expand them.
+    /// The seconds to solve the models, and to expand them.
     pub seconds: (f64, f64),
-    /// Number of actions of the other agent.
+    /// The number of actions of the other agent.
     other: usize,
 }
 
-/// Beyond all nodes of a tree: a model that saw what it holds impossible. It acts at random from then on.
+/// The node of a model after an observation that it holds impossible; it acts at random from then on.
 const SURPRISED: usize = usize::MAX;
 
 impl Models {
-    /// Solves all models, those of the levels below first, and expands them; equal beliefs of a step are one model.
-    /// Nothing where a tree has no room.
+    /// Solves all models, starting at the lowest level, and expands them. Equal beliefs of a step are one model.
+    /// Returns `None` if a tree has no room.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn new(idid: &Idid, room: Room<'_>, stop: &Stop) -> Result<Option<Models>, Error> {
         let (other_horizon, horizon) = (idid.other_horizon, idid.horizon);
         match &idid.other {
@@ -59,8 +60,7 @@ impl Models {
         }
     }
 
-    /// Solves models of one process in one tree and expands them: `other_horizon` steps are to go, of which `horizon`
-    /// are expanded.
+    /// Solves models of one process in one tree of `other_horizon` steps, and expands them for `horizon` steps.
     fn of<P: Process>(
         process: &P,
         models: Vec<(Vec<f64>, f64)>,
@@ -107,7 +107,7 @@ impl Models {
                     SURPRISED => uniform(0..actions as u32),
                     node => optimal(tree.q(step, node)),
                 };
-                // after the last step there is one model, whatever was seen
+                // after the last step there is one model, whatever was observed
                 let mut next = vec![0; actions * seen];
                 if step + 1 < horizon {
                     for &(action, _) in &chosen {
@@ -134,17 +134,17 @@ impl Models {
         Ok(Some(Models { weights, layers, seconds, other: actions }))
     }
 
-    /// Models of a step, for each step.
+    /// Returns the number of models of each step.
     pub fn per_step(&self) -> Vec<usize> {
         self.layers.iter().map(|layer| layer.actions.len()).collect()
     }
 
-    /// Merges models that act alike to the end, whatever they see: refined backwards from the horizon, as automata are
-    /// minimised (Rathnasabapathy, Doshi, Gmytrasiewicz, "Exact solutions of interactive POMDPs using behavioral
-    /// equivalence", 2006).
+    /// Merges models of equal behavior up to the horizon, for any observations. Classes are refined backwards from the
+    /// horizon, as in the minimisation of automata (Rathnasabapathy, Doshi, Gmytrasiewicz, "Exact solutions of
+    /// interactive POMDPs using behavioral equivalence", 2006).
     pub fn merged(&self) -> Models {
         let mut layers: Vec<Layer> = Vec::new();
-        // the class of each model of the step after
+        // the class of each model of the next step
         let mut classes: Vec<u32> = vec![0];
         for layer in self.layers.iter().rev() {
             let mut known: FxHashMap<(Vec<u32>, Vec<u32>), u32> = FxHashMap::default();
@@ -176,7 +176,7 @@ impl Models {
     }
 }
 
-/// The actions whose value is the largest, uniformly.
+/// Returns the actions whose value is the largest within [`INDIFFERENT`], with equal probabilities.
 fn optimal(q: &[f64]) -> Vec<(u32, f64)> {
     let most = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     uniform((0..).zip(q).filter(|&(_, &value)| value > most - INDIFFERENT).map(|(action, _)| action))
@@ -188,19 +188,20 @@ fn uniform(actions: impl Iterator<Item = u32>) -> Vec<(u32, f64)> {
     actions.into_iter().map(|action| (action, share)).collect()
 }
 
-/// What the first agent faces: states are pairs of a state and a model, models running fastest.
+/// The process of the first agent. Its states are pairs of a state and a model of the other agent; the model is the
+/// faster index.
 #[derive(Debug)]
 pub(super) struct Faced<'a> {
     frame: &'a Pomdp,
     models: &'a Models,
-    /// By step and own action.
+    /// The expected rewards of each step and own action.
     rewards: Vec<Vec<Vec<f64>>>,
-    /// By step and action of the other: models that take it, and how often.
+    /// For each step and action of the other agent, the models that take it, and how often.
     takers: Vec<Vec<Vec<(u32, f64)>>>,
 }
 
 impl<'a> Faced<'a> {
-    /// Of an interactive diagram and its models.
+    /// Returns the process of an interactive diagram with these models.
     pub fn new(idid: &'a Idid, models: &'a Models) -> Self {
         let frame = &idid.frame;
         let [own, other] = [0, 1].map(|agent| frame.agents[agent].actions.len());
@@ -230,7 +231,7 @@ impl<'a> Faced<'a> {
         }
     }
 
-    /// What is believed at the beginning.
+    /// Returns the initial belief over pairs of a state and a model.
     pub fn start(&self, belief: &[f64]) -> Vec<f64> {
         belief.iter().flat_map(|p| self.models.weights.iter().map(move |weight| p * weight)).collect()
     }
@@ -266,7 +267,7 @@ impl Process for Faced<'_> {
         let mut predicted = Vec::new();
         for (j, takers) in self.takers[step].iter().enumerate().filter(|(_, takers)| !takers.is_empty()) {
             let joint = action * other + j;
-            // by next state, of the models that take the action
+            // for each next state, the weights of the models that take the action
             predicted.clear();
             predicted.resize(states * takers.len(), 0.0);
             for state in 0..states {

@@ -1,4 +1,4 @@
-//! Interactive diagrams of several levels against the definition, which `check` follows by recursion.
+//! Interactive diagrams of several levels, compared with the definition, which `check` evaluates recursively.
 
 use super::tests::{random_process, random_rows};
 use super::*;
@@ -16,7 +16,7 @@ fn solved(idid: &Idid, method: Method) -> Solution {
     solve_idid(idid, &options, &Stop::new(), &mut |_| ()).expect("a value")
 }
 
-/// All ways against the definition.
+/// Compares all methods with the definition.
 fn agrees(what: &str, idid: &Idid) {
     let value = best_in_idid(idid, &Stop::new()).expect("it is not stopped");
     for method in [Method::BeliefTree, Method::Eliminate] {
@@ -52,7 +52,7 @@ fn the_tiger_of_several_levels_has_the_value_of_its_definition() {
     }
 }
 
-/// A frame of two agents with random tables of small fractions, so that ties and equal beliefs occur.
+/// Returns a frame of two agents with random tables of small fractions, so that ties and equal beliefs occur.
 fn frame(rng: &mut Rng, own: &Agent, other: &Agent) -> Pomdp {
     let states = 1 + rng.index(2);
     let list = |names: &[String]| names.join(" ");
@@ -82,7 +82,7 @@ fn frame(rng: &mut Rng, own: &Agent, other: &Agent) -> Pomdp {
     parse_pomdp(&text, "frame", &Stop::new()).expect("a frame").0
 }
 
-/// An agent with so many actions and observations.
+/// Returns an agent with these numbers of actions and observations.
 fn agent(actions: usize, observations: usize) -> Agent {
     let names = |letter: &str, count: usize| (0..count).map(|k| format!("{letter}{k}")).collect();
     Agent { name: "i".into(), actions: names("a", actions), observations: names("o", observations) }
@@ -92,7 +92,7 @@ fn belief(states: usize, rng: &mut Rng) -> Vec<f64> {
     random_rows(states, rng).split(' ').map(|p| p.parse().expect("a number")).collect()
 }
 
-/// A random diagram of a level, of so many steps.
+/// Returns a random diagram of a level and a horizon.
 fn random(rng: &mut Rng, level: usize, horizon: usize) -> Idid {
     let other_horizon = horizon + rng.index(2);
     let other = match level {

@@ -1,10 +1,9 @@
 //! Decisions under uncertainty: influence diagrams, POMDPs and interactive dynamic influence diagrams of two agents.
 //!
-//! Diagrams are eliminated on pairs (`pairs`) of probabilities and utilities; processes are solved along the beliefs
-//! that can be reached (`tree`), by linear functions of beliefs (`alpha`), or as the diagram that they stand for
-//! (`flat`). The other agent of an interactive diagram is solved first, all its models at once, and becomes a part of
-//! the state (`idid`). Where nothing of that has room, a policy gives a value from below and a relaxation one from
-//! above.
+//! Influence diagrams are eliminated on pairs (`pairs`) of probabilities and utilities. Processes are solved along the
+//! reachable beliefs (`tree`), by linear functions of beliefs (`alpha`), or as a flat influence diagram (`flat`). In an
+//! interactive diagram, all models of the other agent are solved first and become a part of the state (`idid`). If no
+//! exact method has room, a policy gives a lower bound on the value and a relaxation an upper bound.
 
 mod alpha;
 mod beliefs;
@@ -35,7 +34,7 @@ pub(crate) mod tests;
 mod tree;
 mod tuning;
 
-// other crates, by the names that their areas have everywhere
+// The areas of other crates, by the names that they have in every crate.
 use fangs_base::{error, memory, rng, stop};
 use fangs_check as check;
 use fangs_elimination::{algebra, elimination, tensor};

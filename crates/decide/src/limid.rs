@@ -1,5 +1,5 @@
-//! Diagrams whose decisions forget: single policy updating, exact where the diagram is soluble, and a search over all
-//! policies where there are few.
+//! Limited-memory influence diagrams (LIMIDs), whose decisions have no perfect recall: single policy updating, which is
+//! exact for soluble diagrams, and a search over all policies if there are few.
 
 use super::options::Options;
 use super::pairs::{Outcome, Pairs, Place, Plan, execute, plan};
@@ -10,17 +10,18 @@ use crate::model::{DecisionRule, Diagram, Potential};
 use crate::stop::Stop;
 use rustc_hash::FxHashSet;
 
-/// Rounds of single policy updating: each strictly improves, and few are ever needed; noise must not go on for ever.
+/// Largest number of rounds of single policy updating. Each round is a strict improvement and few are needed; the limit
+/// guards against cycles by rounding.
 const ROUNDS: usize = 1000;
 
-/// A policy and what it is worth.
+/// A policy and its expected utility.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    /// Its expected utility.
+    /// The expected utility.
     pub value: f64,
-    /// How far that may be from the exact one.
+    /// The absolute error of `value` against exact arithmetic, at most.
     pub error: f64,
-    /// What the decisions choose, first decided first; names are left out.
+    /// The rules of the decisions, the first decision first; their names are empty.
     pub rules: Vec<DecisionRule>,
     /// Whether no policy is better.
     pub exact: bool,
@@ -28,7 +29,7 @@ pub(super) struct Found {
     pub plan: Option<Plan>,
 }
 
-/// The probability of what is observed, and its relative error.
+/// The probability of the observation, and its relative error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given {
     pub probability: f64,
@@ -36,26 +37,27 @@ pub(super) struct Given {
 }
 
 impl Found {
-    /// The same given what is observed, of which the values have the probability.
+    /// Returns the policy with its value divided by the probability of the observation.
     pub fn given(self, given: Given) -> Found {
         let value = self.value / given.probability;
         Found { value, error: self.error / given.probability + given.error * value.abs(), ..self }
     }
 }
 
-/// The decisions and what each sees, as functions of both.
+/// A diagram whose decisions see given variables only.
 #[derive(Debug)]
 pub(super) struct Limited<'a> {
     diagram: &'a Diagram,
+    /// The decisions, and the variables that each one sees.
     domains: Vec<u32>,
     decisions: Vec<(u32, Vec<u32>)>,
     place: Place<'a>,
-    /// Whether something is observed: not all probabilities are distributions then.
+    /// Whether variables are observed, so that not all probabilities are distributions.
     conditional: bool,
 }
 
 impl<'a> Limited<'a> {
-    /// Of a diagram, whose decisions see what they see without memory.
+    /// Prepares a diagram whose `decisions` see the listed variables only.
     pub fn new(diagram: &'a Diagram, decisions: Vec<(u32, Vec<u32>)>, options: &'a Options) -> Self {
         let place = Place { device: &options.device, memory: options.memory as f64 };
         Limited { diagram, domains: diagram.domains(), decisions, place, conditional: !options.observe.is_empty() }
@@ -65,7 +67,7 @@ impl<'a> Limited<'a> {
         scope.iter().map(|&v| f64::from(self.domains[v as usize])).product()
     }
 
-    /// The diagram's functions and those of policies, all variables but some in one block.
+    /// Returns the functions of the diagram and of the policies, with all variables but `keep` in one block.
     fn pairs(&self, policies: impl Iterator<Item = Potential>, keep: &[u32]) -> Pairs {
         let mut probabilities = self.diagram.probabilities.clone();
         probabilities.extend(policies);
@@ -74,7 +76,7 @@ impl<'a> Limited<'a> {
         Pairs { domains: self.domains.clone(), probabilities, utilities, blocks: vec![(false, all)] }
     }
 
-    /// A policy that takes every value alike.
+    /// Returns the policy that takes all values with equal probability.
     fn uniform(&self, decision: usize) -> Potential {
         let (variable, sees) = &self.decisions[decision];
         let domain = self.domains[*variable as usize];
@@ -83,7 +85,7 @@ impl<'a> Limited<'a> {
         Potential { scope, table }
     }
 
-    /// A policy that takes these values.
+    /// Returns the policy that takes these values.
     fn fixed(&self, decision: usize, choices: &[u32]) -> Potential {
         let (variable, sees) = &self.decisions[decision];
         let domain = self.domains[*variable as usize];
@@ -92,17 +94,17 @@ impl<'a> Limited<'a> {
         Potential { scope, table: choices.iter().flat_map(row).collect() }
     }
 
-    /// Whether policies of every decision are small enough to be tables.
+    /// Returns whether the policy of every decision fits into memory as a table.
     pub fn fits(&self) -> bool {
         self.decisions.iter().all(|(d, sees)| 16.0 * self.size(sees) * self.size(&[*d]) <= self.place.memory)
     }
 
     /// Updates one policy after the other until nothing changes (Lauritzen, Nilsson, "Representing and solving decision
-    /// problems with limited information", 2001); in a soluble diagram one round in the right order is optimal. Nothing
-    /// where a table has no room.
+    /// problems with limited information", 2001). In a soluble diagram, one round in the right order is optimal.
+    /// Returns `None` if a table has no room.
     ///
     /// # Errors
-    /// [`Error::Stopped`], no memory.
+    /// Returns an error if there is no memory, and [`Error::Stopped`] if `stop` is set.
     pub fn update(&self, stop: &Stop) -> Result<Option<Found>, Error> {
         let count = self.decisions.len();
         let soluble = if self.conditional { None } else { self.soluble() };
@@ -136,7 +138,7 @@ impl<'a> Limited<'a> {
                 let Some(plan) = &plans[k] else { return Ok(None) };
                 let Some(outcome) = execute(&pairs, plan, 0.0, self.place, stop)? else { return Ok(None) };
                 let rows = self.rows(&outcome.left, &keep, *variable);
-                // what is observed may be unlikely, and so is all else then
+                // an unlikely observation makes all values small
                 let size = largest(rows.iter().flatten());
                 let pick = |row: &Vec<f64>| best_beside(row.iter().copied(), size);
                 let picks: Vec<(usize, f64)> = rows.iter().map(pick).collect();
@@ -153,7 +155,7 @@ impl<'a> Limited<'a> {
                     (own.clone(), worth.sum::<f64>())
                 });
                 match kept {
-                    // no change without gain, or it could go round in circles
+                    // only a gain changes the rule, so that updates cannot cycle
                     Some((own, worth)) if value <= worth + unsure => {
                         made = own;
                         found.value = worth;
@@ -177,10 +179,10 @@ impl<'a> Limited<'a> {
         Ok(Some(Found { plan: largest, ..found }))
     }
 
-    /// The probability of what is observed, which no policy changes. Nothing where a table has no room.
+    /// Returns the probability of the observation, which no policy changes, or `None` if a table has no room.
     ///
     /// # Errors
-    /// [`Error::Stopped`], no memory.
+    /// Returns an error if there is no memory, and [`Error::Stopped`] if `stop` is set.
     pub fn observed(&self, stop: &Stop) -> Result<Option<Given>, Error> {
         let policies: Vec<Potential> = (0..self.decisions.len()).map(|k| self.uniform(k)).collect();
         let pairs = Pairs { utilities: Vec::new(), ..self.pairs(policies.into_iter(), &[]) };
@@ -199,17 +201,18 @@ impl<'a> Limited<'a> {
         Ok(outcome.map(|outcome| (outcome, plan)))
     }
 
-    /// How far a sum of what is left may be from the exact one: of each product, the error of the utility times the
-    /// probability, and that of the probability times the utility.
+    /// Returns the absolute error of a sum over the remaining variables. Each product has the error of the utility
+    /// times the probability, and that of the probability times the utility.
     fn error(&self, outcome: &Outcome) -> f64 {
         outcome.error * total(&outcome.left_probability) + 2.0 * outcome.normaliser_error * total_abs(&outcome.left)
     }
 
-    /// Values laid out by the ascending variables of `keep`, as rows of a decision's values by what it sees.
+    /// Rearranges values over the ascending variables of `keep` as rows of a decision's values, one row for each
+    /// combination of what it sees.
     fn rows(&self, values: &[f64], keep: &[u32], decision: u32) -> Vec<Vec<f64>> {
         let mut sorted = keep.to_vec();
         sorted.sort_unstable();
-        // what is seen is sorted too, so that only the decision's axis moves
+        // the seen variables are sorted too, so that only the decision's axis moves
         let place = sorted.iter().position(|&v| v == decision).unwrap_or(0);
         let inner = self.size(&sorted[place + 1..]) as usize;
         let domain = self.domains[decision as usize] as usize;
@@ -230,7 +233,7 @@ impl<'a> Limited<'a> {
         .collect()
     }
 
-    /// The parents of each variable, and of each utility, which are numbered after the variables.
+    /// Returns the parents of each variable, followed by those of each utility.
     fn parents(&self) -> Vec<Vec<u32>> {
         let n = self.domains.len();
         let mut parents = vec![Vec::new(); n];
@@ -244,8 +247,9 @@ impl<'a> Limited<'a> {
         parents
     }
 
-    /// An order in which each decision can be optimised while those after it are uniform: each is extremal, as its
-    /// utilities do not depend on the other decisions and what they see, given its own (Lauritzen, Nilsson, section 5).
+    /// Returns an order in which each decision can be optimised while those after it are uniform, or `None` if there is
+    /// none. Each decision of the order is extremal: given its family, its utilities do not depend on the families of
+    /// the other decisions (Lauritzen, Nilsson, section 5).
     fn soluble(&self) -> Option<Vec<usize>> {
         let parents = self.parents();
         let mut children = vec![Vec::new(); parents.len()];
@@ -266,18 +270,19 @@ impl<'a> Limited<'a> {
                 let own = utilities.clone().filter(|u| below.contains(u));
                 own.into_iter().all(|u| separated(&parents, u, &others, &given))
             };
-            // the last ones first
+            // later decisions first
             let place = left.iter().rposition(extremal)?;
             order.push(left.remove(place));
         }
         Some(order)
     }
 
-    /// The best of all policies, if there are at most `most` of them, not counting those of one decision, which follows
-    /// from the others.
+    /// Returns the best of all policies, or `None` if there are more than `most` or the joint table has no room. The
+    /// policies of one decision are included in that number, but not enumerated, because its best one follows from the
+    /// others.
     ///
     /// # Errors
-    /// [`Error::Stopped`], no memory.
+    /// Returns an error if there is no memory, and [`Error::Stopped`] if `stop` is set.
     pub fn search(&self, most: f64, stop: &Stop) -> Result<Option<Found>, Error> {
         let policies = |(d, sees): &(u32, Vec<u32>)| self.size(&[*d]).powf(self.size(sees));
         let Some(last) = (0..self.decisions.len())
@@ -295,7 +300,7 @@ impl<'a> Limited<'a> {
         let pairs = self.pairs(std::iter::empty(), &keep);
         let plan = plan(&pairs, stop)?;
         let Some(outcome) = execute(&pairs, &plan, 0.0, self.place, stop)? else { return Ok(None) };
-        // of each entry: the row and value of each decision
+        // for each entry, the row and the value of each decision
         let sizes: Vec<usize> = keep.iter().map(|&v| self.domains[v as usize] as usize).collect();
         let steps = crate::tensor::strides(&sizes);
         let value = |entry: usize, v: u32| {
@@ -336,7 +341,7 @@ impl<'a> Limited<'a> {
                 policy[last] = picks.iter().map(|pick| pick.0 as u32).collect();
                 top = Some((value, policy));
             }
-            // the next policies of the others
+            // the next combination of the other decisions' policies
             let mut digits = choices.iter_mut().enumerate().filter(|&(k, _)| k != last).flat_map(|(k, own)| {
                 let domain = self.domains[self.decisions[k].0 as usize];
                 own.iter_mut().map(move |digit| (domain, digit))
@@ -371,7 +376,7 @@ fn total_abs(values: &[f64]) -> f64 {
     values.iter().map(|value| value.abs()).sum()
 }
 
-/// What can be reached along edges, the beginning included.
+/// Returns the nodes that can be reached along edges, including the starting ones.
 pub(super) fn reachable(edges: &[Vec<u32>], from: impl IntoIterator<Item = u32>) -> FxHashSet<u32> {
     let mut stack: Vec<u32> = from.into_iter().collect();
     let mut seen: FxHashSet<u32> = stack.iter().copied().collect();
@@ -385,7 +390,7 @@ pub(super) fn reachable(edges: &[Vec<u32>], from: impl IntoIterator<Item = u32>)
     seen
 }
 
-/// Whether a node is separated from others by given ones: in the moral graph of all ancestors (Lauritzen, Dawid,
+/// Returns whether given nodes separate a node from others, in the moral graph of all ancestors (Lauritzen, Dawid,
 /// Larsen, Leimer, "Independence properties of directed Markov fields", 1990).
 fn separated(parents: &[Vec<u32>], node: u32, others: &FxHashSet<u32>, given: &FxHashSet<u32>) -> bool {
     let ancestors = reachable(parents, others.iter().chain(given).copied().chain([node]));

@@ -1,15 +1,16 @@
-//! Problems whose utilities are very small or very large are solved in units of a power of two, in which the largest is
-//! from 1 to 2: then neither tolerances nor the range of doubles matter, and no digit changes.
+//! Scaling of utilities. Problems with very small or very large utilities are solved in units of a power of two, in
+//! which the largest utility is from 1 to 2. Tolerances and the range of doubles then do not matter, and no digit
+//! changes.
 
 use super::solution::Solution;
 use crate::error::Error;
 use crate::model::{Diagram, Idid, Other, Pomdp, scale};
 
-/// Exponents of the largest utility for which utilities stay as they are: sums and differences of them are in range,
-/// and absolute tolerances are relative ones at least.
+/// Exponents of the largest utility for which utilities keep their units: sums and differences stay in range, and
+/// absolute tolerances are at least as strict as relative ones.
 const USUAL: std::ops::RangeInclusive<i64> = 0..=200;
 
-/// What is counted in units.
+/// A problem with tables of utilities.
 pub(super) trait Utilities: Clone {
     /// Calls `each` with every table of utilities.
     fn tables(&mut self, each: &mut dyn FnMut(&mut [f64]));
@@ -27,14 +28,14 @@ impl Utilities for Pomdp {
     }
 }
 
-/// Those of the first agent.
+/// The utilities of the first agent.
 impl Utilities for Idid {
     fn tables(&mut self, each: &mut dyn FnMut(&mut [f64])) {
         self.frame.tables(each);
     }
 }
 
-/// Changes a problem to units; returns their exponent.
+/// Scales the utilities. Returns the exponent of the unit, 0 if nothing changes.
 fn change(problem: &mut impl Utilities) -> i64 {
     let mut largest = 0.0f64;
     problem.tables(&mut |table| largest = table.iter().fold(largest, |most, utility| most.max(utility.abs())));
@@ -49,10 +50,10 @@ fn change(problem: &mut impl Utilities) -> i64 {
     exponent
 }
 
-/// Solves a problem in units that fit it, and tells of solutions in its own.
+/// Solves a problem in suitable units, and reports solutions in the original ones.
 ///
 /// # Errors
-/// Those of `solve`; a value beyond the range of doubles.
+/// Returns the errors of `solve`, and an error if a value exceeds the range of doubles.
 pub(super) fn in_units<U: Utilities>(
     problem: &U,
     tell: &mut dyn FnMut(&Solution),
@@ -72,7 +73,7 @@ pub(super) fn in_units<U: Utilities>(
     solution.times(exponent).ok_or_else(too_large)
 }
 
-/// The agents that a first agent models, each in units that fit it, because no value of theirs is reported.
+/// Scales the utilities of the modelled agents, each in its own unit, because no value of theirs is reported.
 pub(super) fn others_in_units(idid: &mut Idid) {
     match &mut idid.other {
         Other::Alone(process) => {
@@ -86,7 +87,7 @@ pub(super) fn others_in_units(idid: &mut Idid) {
 }
 
 impl Solution {
-    /// The solution of a problem whose utilities are larger by a power of two; `None` if the value is out of range.
+    /// Returns the solution with utilities multiplied by a power of two, or `None` if the value is out of range.
     fn times(&self, exponent: i64) -> Option<Solution> {
         let own = |number: f64| Some(scale(number, exponent)).filter(|number| number.is_finite());
         // subnormal numbers are rounded
@@ -127,7 +128,7 @@ mod tests {
         }
     }
 
-    /// A problem with all utilities times a power of two has the same policy, and values times that power.
+    /// If all utilities are multiplied by a power of two, the policy stays and values are multiplied by that power.
     #[test]
     fn magnitudes_change_no_digit() {
         use crate::model::DiagramKind;

@@ -1,4 +1,4 @@
-//! Diagrams of which something is observed.
+//! Diagrams with observed variables.
 
 use super::tests::{best_policy, cases, diagram, expectation, in_time, near, random_diagram};
 use super::*;
@@ -9,7 +9,7 @@ use crate::model::{DiagramKind, Potential};
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// What is observed from the beginning is as if its table were cut, and the value is that given the observation.
+/// An observation of the first variable restricts its table, and the value is conditional on the observation.
 #[test]
 fn observations_condition() -> Result<(), Error> {
     let mut rng = Rng::new(10);
@@ -36,7 +36,8 @@ fn observations_condition() -> Result<(), Error> {
     Ok(())
 }
 
-/// The same where decisions forget: the best policy's sum over what agrees with the observation, by its probability.
+/// If decisions have no perfect recall, the value is the best policy's sum over the assignments that agree with the
+/// observation, divided by the observation's probability.
 #[test]
 fn observations_condition_decisions_that_forget() -> Result<(), Error> {
     let mut rng = Rng::new(11);

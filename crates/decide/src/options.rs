@@ -1,22 +1,22 @@
-//! What to do, and within which limits.
+//! Options of the solvers.
 
 use super::device::Device;
 use crate::memory;
 use std::sync::Arc;
 
-/// How a problem is solved.
+/// The method that solves a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// What fits the problem and has room.
+    /// The first method that fits the problem and has room.
     #[default]
     Auto,
-    /// Elimination on pairs; of processes as flat diagrams.
+    /// Elimination on pairs; processes become flat influence diagrams.
     Eliminate,
-    /// Along reachable beliefs.
+    /// A belief tree of the reachable beliefs.
     BeliefTree,
     /// Linear functions of beliefs, backwards from the horizon.
     Alpha,
-    /// Single policy updating of decisions that forget.
+    /// Single policy updating of decisions without perfect recall.
     Spu,
     /// Branch and bound over the joint policies of agents that do not share their observations.
     Team,
@@ -33,37 +33,37 @@ impl Method {
         ("team", Method::Team),
     ];
 
-    /// Its name.
+    /// Returns the name of the method.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
 }
 
-/// What to do, and within which limits.
+/// Options and limits of the solvers.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The method.
     pub method: Method,
-    /// Steps of a process.
+    /// The number of steps of a process.
     pub horizon: Option<usize>,
-    /// The belief at the beginning of a process, in place of the file's.
+    /// The initial belief of a process, which replaces the file's.
     pub belief: Option<Vec<f64>>,
-    /// The discount of a process, in place of the file's.
+    /// The discount of a process, which replaces the file's.
     pub discount: Option<f64>,
     /// Observed variables of a diagram and their values.
     pub observe: Vec<(u32, u32)>,
     /// Bytes of tables and trees.
     pub memory: u64,
-    /// Most beliefs of a step, and most vectors.
+    /// The largest number of beliefs of a step, and of vectors.
     pub nodes: usize,
-    /// Most policies that a search tries.
+    /// The largest number of policies that a search enumerates.
     pub exact_limit: f64,
-    /// Where to run.
+    /// The device to use.
     pub device: Arc<Device>,
 }
 
 impl Default for Options {
-    /// Half of the memory that is free, a million of each.
+    /// Returns the automatic method with half of the free memory, and limits of about a million nodes and policies.
     fn default() -> Self {
         Options {
             method: Method::Auto,

@@ -1,32 +1,31 @@
-//! Processes that are controlled by what is believed of them: POMDPs, and what an agent of an interactive diagram
-//! faces.
+//! Processes that are controlled by beliefs: POMDPs, and the process of an agent of an interactive diagram.
 
 use crate::error::Error;
 use crate::model::Pomdp;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// A process in steps. A belief gives each of the states of its step a probability.
+/// A process in steps. A belief assigns a probability to each state of its step.
 pub(super) trait Process: Sync {
-    /// Number of states at a step.
+    /// Returns the number of states at a step.
     fn states(&self, step: usize) -> usize;
-    /// Number of actions.
+    /// Returns the number of actions.
     fn actions(&self) -> usize;
-    /// Number of observations.
+    /// Returns the number of observations.
     fn observations(&self) -> usize;
-    /// How much less the rewards of the next step count.
+    /// Returns the discount factor of the next step's rewards.
     fn discount(&self) -> f64;
-    /// The expected reward of an action in each state.
+    /// Returns the expected reward of an action in each state.
     fn rewards(&self, step: usize, action: usize) -> &[f64];
-    /// Adds the probability of each observation and next state to `next`, next states running fastest.
+    /// Adds the probability of each observation and next state to `next`; the next state is the faster index.
     fn advance(&self, step: usize, action: usize, belief: &[f64], next: &mut [f64]);
-    /// The same as what single states give to single observations and states; several may be of the same.
+    /// Returns the transitions of [`Process::advance`] as a list; a pair of indices may occur several times.
     fn links(&self, step: usize, action: usize) -> Vec<Link>;
-    /// Products that all actions take at a belief.
+    /// Returns the number of products that all actions take at a belief.
     fn work(&self, step: usize) -> f64;
 }
 
-/// What a state gives to an observation and a next state, numbered as in [`Process::advance`].
+/// The probability of an observation and a next state from a state, with the indices of [`Process::advance`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub from: u32,
@@ -87,17 +86,17 @@ impl Process for Pomdp {
     }
 }
 
-/// The expectation of a sum in the order of the states.
+/// Returns the expectation of `values`, summed in the order of the states.
 pub(super) fn dot(belief: &[f64], values: &[f64]) -> f64 {
     belief.iter().zip(values).map(|(b, v)| b * v).sum()
 }
 
-/// The first index whose value is the largest, but for rounding, and the largest.
+/// Returns the first index whose value is the largest up to rounding, and the largest value.
 pub(super) fn best(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
     best_beside(values, 1.0)
 }
 
-/// Like [`best`], but rounding is that of numbers of this size, which are 1 at most.
+/// Like [`best`], but with the rounding error of numbers of `size`; a size above 1 counts as 1.
 pub(super) fn best_beside(values: impl Iterator<Item = f64> + Clone, size: f64) -> (usize, f64) {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
     let tie = super::tuning::TIE * most.abs().max(size.min(1.0));
@@ -105,19 +104,19 @@ pub(super) fn best_beside(values: impl Iterator<Item = f64> + Clone, size: f64) 
     (place, most)
 }
 
-/// Vectors whose largest expectation bounds the value of a belief at a step.
+/// Vectors that bound the value of a belief at a step.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
-    /// One for each action: what doing it to the end is worth, from below.
+    /// For each action, the value of taking it to the end; the largest expectation is a lower bound.
     pub blind: Vec<Vec<f64>>,
-    /// What the process is worth where each state is seen, from above (Littman, Cassandra, Kaelbling, "Learning
+    /// The value if each state is observed; its expectation is an upper bound (Littman, Cassandra, Kaelbling, "Learning
     /// policies for partially observable environments", 1995).
     pub seen: Vec<f64>,
-    /// How far entries may be from those of exact arithmetic.
+    /// The absolute error of entries against exact arithmetic, at most.
     pub error: f64,
 }
 
-/// The bounds at each step up to the horizon, the last step's being exact from below.
+/// Returns the bounds at each step up to the horizon; at the last step the lower bound is exact.
 pub(super) fn bounds<P: Process>(process: &P, horizon: usize, stop: &Stop) -> Result<Vec<Bounds>, Error> {
     let actions = process.actions();
     let rewards = |step: usize| (0..actions).map(|action| process.rewards(step, action).to_vec()).collect::<Vec<_>>();
@@ -130,7 +129,7 @@ pub(super) fn bounds<P: Process>(process: &P, horizon: usize, stop: &Stop) -> Re
         stop.check()?;
         let after = &all[all.len() - 1];
         let (states, wide) = (process.states(step), process.states(step + 1));
-        // of each action, the two expectations of the next step, state by state
+        // for each action and state, the expectations of both bounds of the next step
         let expected = |action: usize| -> Vec<(f64, f64)> {
             let of = |state: usize| {
                 if stop.is_set() {
@@ -151,7 +150,7 @@ pub(super) fn bounds<P: Process>(process: &P, horizon: usize, stop: &Stop) -> Re
         stop.check()?;
         let blind: Vec<Vec<f64>> = both.iter().map(|own| own.iter().map(|pair| pair.0).collect()).collect();
         let q: Vec<Vec<f64>> = both.iter().map(|own| own.iter().map(|pair| pair.1).collect()).collect();
-        // each sum has a term for each observation and next state, of three products
+        // each sum has a term, with three products, for each observation and next state
         let sums = (process.observations() * wide + 6) as f64 * f64::EPSILON;
         let most = q.iter().chain(&blind).flatten().fold(0.0f64, |most, value| most.max(value.abs()));
         let error = process.discount() * after.error * (1.0 + sums) + sums * most;

@@ -1,42 +1,42 @@
-//! What was found, and what it took.
+//! The result of a solver.
 
 use super::first::Interval;
 use super::options::Method;
 use crate::model::Policy;
 
-/// What was found, and what it took; what does not apply is not there.
+/// The result of a solver with its statistics; fields that do not apply are `None`.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// `id`, `limid`, `pomdp` or `idid`.
+    /// The kind of problem: `id`, `limid`, `pomdp` or `idid`.
     pub kind: &'static str,
     /// The method that found the value.
     pub method: Method,
-    /// The expected utility of the policy.
+    /// The expected utility of the policy; `None` before there is a policy.
     pub meu: Option<f64>,
-    /// What no policy exceeds, but for `error_bound`.
+    /// An upper bound on the value of the best policy, up to `error_bound`.
     pub bound: Option<f64>,
-    /// What the best policy is worth at least: with `bound`, an interval before there is a policy.
+    /// A lower bound on the value of the best policy; with `bound` it gives an interval before there is a policy.
     pub lower: Option<f64>,
     /// Whether no policy is better.
     pub exact: bool,
-    /// How far the value may be from that of exact arithmetic.
+    /// The absolute error of the value against exact arithmetic, at most.
     pub error_bound: f64,
-    /// The product of the constants of probabilities: 1, but for rounding of the file, or the probability of what is
-    /// observed.
+    /// The product of the constants of the probabilities: 1 up to rounding in the file, or the probability of the
+    /// observation.
     pub normaliser: Option<f64>,
-    /// Whether the value is given the observation.
+    /// Whether the value is conditional on the observation.
     pub conditional: bool,
-    /// Steps.
+    /// The number of steps of a process.
     pub horizon: Option<usize>,
-    /// The first decisions and their values, by name, where they depend on nothing.
+    /// The first decisions and their values, by name, if they depend on nothing.
     pub first_decision: Vec<(String, String)>,
-    /// Number of decisions, chance variables and utilities of a diagram.
+    /// The number of decisions of a diagram.
     pub decisions: Option<usize>,
-    /// The same.
+    /// The number of unobserved chance variables of a diagram.
     pub chance: Option<usize>,
-    /// The same.
+    /// The number of utilities of a diagram.
     pub utilities: Option<usize>,
-    /// Most variables of a joint table, besides the one eliminated.
+    /// The largest number of variables of a joint table besides the eliminated one.
     pub width: Option<usize>,
     /// Entries of the largest joint table.
     pub largest_table: Option<f64>,
@@ -46,15 +46,15 @@ pub struct Solution {
     pub mean_probability_factor: Option<f64>,
     /// Mean entries of the joint tables of probabilities and utilities.
     pub mean_utility_factor: Option<f64>,
-    /// Models of the other agent at each step, equal beliefs being one.
+    /// The number of the other agent's models at each step; models with equal beliefs are one.
     pub models_per_step: Option<Vec<usize>>,
-    /// The same where those that act alike are one.
+    /// The number of the other agent's models at each step; models of equal behavior are one.
     pub classes_per_step: Option<Vec<usize>>,
-    /// Beliefs of the tree, or vectors.
+    /// The number of beliefs of the tree, or of vectors.
     pub nodes: Option<u64>,
-    /// Seconds to solve the other agent's models.
+    /// The seconds to solve the other agent's models.
     pub level0_s: Option<f64>,
-    /// Seconds to expand them.
+    /// The seconds to expand the other agent's models.
     pub expand_s: Option<f64>,
     /// Bytes that exact tables would have taken.
     pub needed_bytes: Option<f64>,
@@ -94,7 +94,7 @@ impl Solution {
         }
     }
 
-    /// Takes an interval that holds the value of the best policy.
+    /// Returns the solution with bounds from an interval that contains the value of the best policy.
     pub(super) fn within(self, interval: Option<Interval>) -> Self {
         Solution { lower: interval.map(|own| own.least), bound: interval.map(|own| own.most), ..self }
     }

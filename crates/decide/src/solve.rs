@@ -1,4 +1,4 @@
-//! Processes: the way that has room, and bounds where none has.
+//! Processes: the first exact method that has room, or bounds if none has.
 
 use super::alpha::Vectors;
 use super::diagram::solve_diagram;
@@ -16,21 +16,22 @@ use crate::error::Error;
 use crate::model::{Idid, Policy, PolicyGraph, Pomdp};
 use crate::stop::Stop;
 
-/// Most steps: more belong to infinite horizons.
+/// Largest number of steps; longer horizons count as infinite.
 const STEPS: usize = 1_000_000;
 
-/// Who acts and sees, by name.
+/// The names of actions, observations and agents.
 struct Names {
     actions: Vec<String>,
     observations: Vec<String>,
-    /// The agents, and what each does in a joint action.
+    /// The agents, and the names of each one's actions.
     agents: Vec<(String, Vec<String>)>,
 }
 
-/// Solves a process up to a horizon. `tell` hears of better values and bounds as they come.
+/// Solves a process up to a horizon. `tell` receives better values and bounds as they are found.
 ///
 /// # Errors
-/// Options that do not fit, no memory; [`Error::Stopped`] where nothing was found.
+/// Returns an error if options do not fit or there is no memory; [`Error::Stopped`] if `stop` is set before there is a
+/// result.
 pub fn solve_pomdp(
     pomdp: &Pomdp,
     options: &Options,
@@ -83,8 +84,8 @@ fn solve_changed(
     }
 }
 
-/// By how much rows of probabilities may miss 1: elimination divides by their sums, beliefs take them as written, so
-/// that a step of one differs from a step of the other by as much.
+/// Returns how far sums of probabilities deviate from 1. Elimination divides by the sums while beliefs use the numbers
+/// as written, so the two methods differ by as much in each step.
 fn misses(pomdp: &Pomdp) -> f64 {
     let rows = |table: &crate::model::SparseRows| {
         let sum = |row: usize| table.row(row).iter().map(|(_, p)| p).sum::<f64>();
@@ -97,7 +98,8 @@ fn misses(pomdp: &Pomdp) -> f64 {
 /// Solves the first agent's problem of an interactive diagram.
 ///
 /// # Errors
-/// As [`solve_pomdp`].
+/// Returns an error if options do not fit or there is no memory; [`Error::Stopped`] if `stop` is set before there is a
+/// result.
 pub fn solve_idid(
     idid: &Idid,
     options: &Options,
@@ -156,7 +158,7 @@ fn solve_interactive(
         ..solution
     };
     match options.method {
-        // as the paper does it: only equal beliefs are merged
+        // as in the paper, only equal beliefs are merged
         Method::Eliminate => eliminated(&flat(idid, &models)?, options, solution, stop, tell),
         Method::Alpha | Method::Spu | Method::Team => {
             Err(Error::Usage(format!("--method {} does not solve interactive diagrams", options.method.name())))
@@ -171,7 +173,7 @@ fn solve_interactive(
     }
 }
 
-/// The process with the options' belief and discount.
+/// Returns the process with the belief and the discount of the options.
 fn changed(pomdp: &Pomdp, options: &Options) -> Result<Pomdp, Error> {
     if !options.observe.is_empty() {
         return Err(Error::Usage("--observe is for diagrams; a process has --belief".into()));
@@ -215,10 +217,10 @@ fn eliminated(
     Ok(of_process(&found))
 }
 
-/// The way over linear functions, where there is one.
+/// The computation of vectors, for processes that have one.
 type Alpha<'a> = &'a dyn Fn() -> Result<Option<Vectors>, Error>;
 
-/// A process over a horizon, to be solved from a belief.
+/// A process over a horizon that is solved from a belief.
 struct Course<'a, P> {
     process: &'a P,
     start: &'a [f64],
@@ -230,7 +232,7 @@ struct Course<'a, P> {
 }
 
 impl<P: Process> Course<'_, P> {
-    /// Solves along beliefs, else by vectors, else between bounds.
+    /// Solves by a belief tree, else by vectors, else by bounds.
     fn solve(&self, mut solution: Solution, tell: &mut dyn FnMut(&Solution)) -> Result<Solution, Error> {
         let &Course { process, horizon, stop, .. } = self;
         let mut vectors = None;
@@ -251,7 +253,7 @@ impl<P: Process> Course<'_, P> {
             Err(error) if error.is_stop() && solution.meu.is_some() => return Ok(solution),
             Err(error) => return Err(error),
         }
-        // deeper and deeper trees between what blind policies and what seeing the state would give
+        // deeper and deeper trees, with leaves bounded by blind policies and by observed states
         let vectors = match vectors {
             Some(vectors) => vectors,
             None => bounds(process, horizon, stop)?,
@@ -267,7 +269,7 @@ impl<P: Process> Course<'_, P> {
         Ok(solution)
     }
 
-    /// Solves exactly. Returns whether a way has room.
+    /// Solves exactly. Returns whether a method has room.
     fn exact(&self, solution: &mut Solution) -> Result<bool, Error> {
         let &Course { process, start, names, options, .. } = self;
         let step = self.horizon - 1;
@@ -290,7 +292,7 @@ impl<P: Process> Course<'_, P> {
         Ok(true)
     }
 
-    /// Solves between the bounds at a depth. Returns whether trees of that depth have room.
+    /// Computes bounds by trees of a depth. Returns whether they have room.
     fn between(&self, solution: &mut Solution, depth: usize, bounds: &Bounds) -> Result<bool, Error> {
         let tree = |vectors: &[Vec<f64>]| self.tree(Leaf { step: depth, vectors });
         let Some(lower) = tree(&bounds.blind)? else { return Ok(false) };
@@ -323,7 +325,7 @@ impl<P: Process> Course<'_, P> {
 
 impl Solution {
     fn exactly(&mut self, value: f64, error: f64, graph: PolicyGraph, names: &Names) {
-        // what is known from below stays known, whatever rounding says
+        // rounding does not lower the lower bound
         self.take(value.max(self.meu.unwrap_or(value)), error, graph, names);
         self.bound = self.meu;
         self.exact = true;

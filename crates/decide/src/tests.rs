@@ -1,4 +1,4 @@
-//! Reference values, and brute force over small random problems.
+//! Reference values, and enumeration of small random problems.
 
 use super::*;
 use crate::check::{worth_in_diagram, worth_in_idid, worth_in_pomdp};
@@ -17,8 +17,8 @@ pub(super) const TIGER: &str = "discount: 1\nvalues: reward\nstates: left right\
     0.15 0.85\nR: listen : * : * : * -1\nR: open-left : left : * : * -100\nR: open-left : right : * : * 10\n\
     R: open-right : left : * : * 10\nR: open-right : right : * : * -100\n";
 
-/// Values of horizons 1 to 12 from the uniform belief, without discount and with 0.95: a recursion in double precision
-/// that shares no code with this project.
+/// Values of horizons 1 to 12 from the uniform belief, without discount and with 0.95, by a recursion in double
+/// precision that shares no code with this project.
 const TIGER_VALUES: [(f64, f64); 12] = [
     (-1.0, -1.0),
     (-2.0, -1.95),
@@ -78,7 +78,8 @@ fn the_tiger_has_its_values_in_all_three_ways() -> Result<(), Error> {
     Ok(())
 }
 
-/// Where neither beliefs nor vectors have room, the value lies between what is told, and the policy is worth its value.
+/// If neither beliefs nor vectors have room, the value lies between the reported bounds, and the policy attains its
+/// value.
 #[test]
 fn little_room_gives_bounds() -> Result<(), Error> {
     let tiger = process(TIGER);
@@ -96,7 +97,7 @@ fn little_room_gives_bounds() -> Result<(), Error> {
     Ok(())
 }
 
-/// Probabilities as a line of text.
+/// Returns random probabilities as a line of text.
 pub(super) fn random_rows(count: usize, rng: &mut Rng) -> String {
     let weights: Vec<f64> = (0..count).map(|_| rng.below(4) as f64).collect();
     let sum: f64 = weights.iter().sum();
@@ -104,7 +105,7 @@ pub(super) fn random_rows(count: usize, rng: &mut Rng) -> String {
     weights.iter().map(|w| entry(w).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// A random process; rows are of hundredths, so that equal beliefs occur.
+/// Returns a random process, whose rows are multiples of a hundredth so that equal beliefs occur.
 pub(super) fn random_process(rng: &mut Rng) -> Pomdp {
     let (states, actions, seen) = (1 + rng.index(4), 1 + rng.index(3), 1 + rng.index(3));
     let mut text =
@@ -119,7 +120,7 @@ pub(super) fn random_process(rng: &mut Rng) -> Pomdp {
     process(&text)
 }
 
-/// The value by the definition, without any merging.
+/// Returns the value by the definition, without merging.
 fn plain_value(process: &Pomdp, belief: &[f64], steps: usize) -> f64 {
     let value = |action: usize| {
         let mut value: f64 = belief.iter().zip(&process.rewards[action]).map(|(b, r)| b * r).sum();
@@ -173,7 +174,7 @@ fn idid(kind: &str, models: usize, t1: usize, t0: usize) -> Idid {
     parse_idid(&text, kind, Path::new(""), &Stop::new()).expect("a diagram").0
 }
 
-/// Models, steps of i, steps of j, value, models a step: a recursion that shares no code with this project.
+/// Models, steps of i, steps of j, value and models per step, by a recursion that shares no code with this project.
 const IDIDS: [(usize, usize, usize, f64, &[usize]); 15] = [
     (10, 1, 7, -1.0, &[10]),
     (50, 2, 6, -2.0, &[50, 91]),
@@ -205,7 +206,7 @@ fn the_tiger_of_two_agents_has_its_values() -> Result<(), Error> {
         near(&solution, value, &what);
         assert_eq!(solution.first_decision, [("i".to_string(), "listen".to_string())]);
         let found = solution.models_per_step.expect("models");
-        // the recursion rounds beliefs as it goes, and so tells some apart that are equal
+        // the recursion rounds beliefs as it goes, and so separates some that are equal
         let fewer = found.iter().zip(per_step).all(|(own, known)| own <= known);
         assert!(fewer && (per_step.len() != 2 || found == per_step), "{what}: {found:?}");
         let classes = solution.classes_per_step.expect("classes");
@@ -232,7 +233,7 @@ fn the_aircraft_has_one_value_in_both_ways() -> Result<(), Error> {
     Ok(())
 }
 
-/// A random diagram whose variables are in the order of time.
+/// Returns a random diagram whose variables are in temporal order.
 pub(super) fn random_diagram(rng: &mut Rng, kind: DiagramKind) -> Diagram {
     let stages = 1 + rng.index(3);
     let mut diagram = Diagram {
@@ -310,13 +311,13 @@ fn entry(diagram: &Diagram, function: &Potential, values: &[u32]) -> f64 {
     function.table[function.scope.iter().fold(0, place)]
 }
 
-/// Probability times utility of an assignment.
+/// Returns the probability times the utility of an assignment.
 fn weighted(diagram: &Diagram, values: &[u32]) -> f64 {
     let p: f64 = diagram.probabilities.iter().map(|f| entry(diagram, f, values)).product();
     if p == 0.0 { 0.0 } else { p * diagram.utilities.iter().map(|f| entry(diagram, f, values)).sum::<f64>() }
 }
 
-/// Sums and maxima as the definition has them: over the blocks from the first in time to the last.
+/// Returns the expected utility by the definition: sums and maxima over the blocks, from the first in time to the last.
 pub(super) fn expectation(diagram: &Diagram, order: &[u32], values: &mut Vec<u32>) -> f64 {
     let Some((&v, rest)) = order.split_first() else { return weighted(diagram, values) };
     let node = &diagram.nodes[v as usize];
@@ -355,7 +356,7 @@ pub(super) fn random_diagrams_have_the_value_of_their_definition() -> Result<(),
         random.utilities[0].table.iter_mut().for_each(|entry| *entry += 100.0);
         near(&diagram(&random, &Options::default())?, value + 100.0, &format!("case {case}, shifted"));
         random.utilities[0].table.iter_mut().for_each(|entry| *entry -= 100.0);
-        // no room: a policy from below, a relaxation from above
+        // without room, a policy gives a lower bound and a relaxation an upper bound
         let tight = diagram(&random, &Options { memory: 1200, ..Options::default() })?;
         assert!(tight.meu.is_none_or(|lower| lower <= value + 1e-9), "case {case}: {tight:?} against {value}");
         assert!(tight.bound.is_none_or(|upper| upper >= value - 1e-9), "case {case}: {tight:?} against {value}");
@@ -364,7 +365,7 @@ pub(super) fn random_diagrams_have_the_value_of_their_definition() -> Result<(),
     Ok(())
 }
 
-/// The best of all policies of decisions that forget, one after the other.
+/// Returns the value of the best of all policies without perfect recall, by enumeration.
 pub(super) fn best_policy(diagram: &Diagram) -> Option<f64> {
     let decisions = diagram.decisions();
     let rows: Vec<usize> = decisions.iter().map(|(_, sees)| size(diagram, sees)).collect();
@@ -375,7 +376,7 @@ pub(super) fn best_policy(diagram: &Diagram) -> Option<f64> {
     }
     let n = diagram.nodes.len();
     let all: Vec<u32> = (0..n as u32).collect();
-    // the assignments and what each is worth
+    // the assignments and their weighted utilities
     let mut values = vec![0u32; n];
     let mut worth = Vec::new();
     loop {
@@ -437,7 +438,7 @@ fn diagrams_that_forget_have_the_value_of_their_best_policy() -> Result<(), Erro
 
 #[test]
 fn what_is_seen_too_early_is_refused() {
-    // the decision is made after a consequence of it is seen
+    // the decision is made after a consequence of it is observed
     let mut random = Diagram {
         name: "wrong".into(),
         kind: DiagramKind::Recall,

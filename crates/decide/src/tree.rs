@@ -1,4 +1,4 @@
-//! Belief trees, level by level, in which equal beliefs of a level are one node.
+//! Belief trees, level by level; equal beliefs of a level are one node.
 
 use super::beliefs::Remote;
 use super::device::Device;
@@ -14,10 +14,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// What a tree may take, and where it grows.
+/// The limits of a tree, and the device that computes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room<'a> {
-    /// Most nodes of a level.
+    /// The largest number of nodes of a level.
     pub nodes: usize,
     /// Bytes of all levels.
     pub bytes: u64,
@@ -25,25 +25,25 @@ pub(super) struct Room<'a> {
     pub device: &'a Device,
 }
 
-/// The end of a tree: at this step a belief is worth the most that a vector expects.
+/// The end of a tree: at this step, the value of a belief is the largest expectation of a vector.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf<'a> {
     pub step: usize,
     pub vectors: &'a [Vec<f64>],
 }
 
-/// Beliefs on either side.
+/// The beliefs of a level, on the host or on a device.
 enum Beliefs {
     Here(Local),
     There(Remote),
 }
 
-/// How a tree ended.
+/// The outcome of growing a tree.
 enum Ended {
     Grown(Tree),
     /// A level has no room.
     TooMany,
-    /// The same of a device.
+    /// A level has no room on the device; this many bytes are needed.
     NoRoom(Arc<Gpu>, u64),
     Lost(Arc<Gpu>, Failure),
 }
@@ -54,15 +54,15 @@ pub(super) struct Tree {
     levels: Vec<Level>,
     actions: usize,
     observations: usize,
-    /// How far values may be from those of exact arithmetic.
+    /// The absolute error of values against exact arithmetic, at most.
     pub error_bound: f64,
 }
 
 impl Tree {
-    /// Grows a tree from some beliefs at step 0 to its leaf. Nothing where a level has no room.
+    /// Grows a tree from some beliefs at step 0 to its leaf. Returns `None` if a level has no room.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn grow<P: Process>(
         process: &P,
         roots: &[Vec<f64>],
@@ -100,7 +100,7 @@ impl Tree {
         let mut nodes = roots.len();
         let (mut bytes, mut merged) = (0u64, 0.0);
         for step in 0..leaf.step {
-            // levels stay, beliefs do not
+            // levels are kept, beliefs are not
             let per_node = 8 * actions + size_of::<Edge>() * actions * observations;
             bytes = bytes.saturating_add((nodes * per_node) as u64);
             let here = (8 * process.states(step) * nodes) as u64;
@@ -156,28 +156,28 @@ impl Tree {
         Ok(Ended::Grown(tree))
     }
 
-    /// The values of a step's actions at a node.
+    /// Returns the values of a step's actions at a node.
     pub fn q(&self, step: usize, node: usize) -> &[f64] {
         &self.levels[step].q[node * self.actions..(node + 1) * self.actions]
     }
 
-    /// The value of a root.
+    /// Returns the value of a root.
     pub fn value(&self, root: usize) -> f64 {
         best(self.q(0, root).iter().copied()).1
     }
 
-    /// The best action at a node.
+    /// Returns the best action at a node.
     pub fn action(&self, step: usize, node: usize) -> usize {
         best(self.q(step, node).iter().copied()).0
     }
 
-    /// The node that an action and an observation lead to.
+    /// Returns the node after an action and an observation, or `None` if the observation has probability 0.
     pub fn child(&self, step: usize, node: usize, action: usize, seen: usize) -> Option<usize> {
         let edge = self.levels[step].edges[(node * self.actions + action) * self.observations + seen];
         (edge.to != NONE).then_some(edge.to as usize)
     }
 
-    /// Nodes of all levels.
+    /// Returns the number of nodes of all levels.
     pub fn nodes(&self) -> u64 {
         self.levels.iter().map(|level| level.nodes as u64).sum()
     }
@@ -197,8 +197,8 @@ impl Tree {
         }
     }
 
-    /// Rounding: the relative error of a belief grows with each step by its sums and its division, that of a value by
-    /// its own sums; merging adds what it moved times the spread of values.
+    /// Returns a bound on the absolute error. The relative error of a belief grows with each step by its sums and its
+    /// division, that of a value by its own sums. Merging adds the distance of the beliefs times the spread of values.
     fn error<P: Process>(&self, process: &P, leaf: Leaf<'_>) -> f64 {
         let Leaf { step: leaf, vectors } = leaf;
         let unit = f64::EPSILON / 2.0;
@@ -220,10 +220,11 @@ impl Tree {
         error
     }
 
-    /// The policy from a root, equal nodes merged from the end. Leaf vector `k` stands for doing action `k` to the end.
+    /// Returns the policy from a root, with equal nodes merged from the end. Vector `k` of the leaf stands for action
+    /// `k` in all remaining steps.
     pub fn policy(&self, horizon: usize, actions: Vec<String>, observations: Vec<String>) -> PolicyGraph {
         let leaf = if self.levels[0].edges.is_empty() { 0 } else { self.levels.len() };
-        // nodes that the policy reaches, by level
+        // for each level, the nodes that the policy reaches
         let mut reached: Vec<Vec<usize>> = vec![vec![0]];
         for step in 0..leaf {
             let own = reached[step].iter();
@@ -240,7 +241,7 @@ impl Tree {
         if leaf == 0 {
             reached[0] = vec![self.action(0, 0)];
         }
-        // from the end: made nodes are numbered backwards
+        // from the end, so that nodes are numbered backwards
         let mut made: Vec<PolicyNode> = Vec::new();
         let mut known: FxHashMap<(usize, usize, Vec<Option<usize>>), usize> = FxHashMap::default();
         let mut number = |step: usize, action: usize, next: Vec<Option<usize>>| {

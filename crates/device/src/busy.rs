@@ -1,5 +1,5 @@
-//! Threads that use a driver. An orderly exit unloads the driver, which crashes while a thread is in it, so the exit
-//! waits for these threads. Runs do not wait: a compiler cannot be stopped, and a driver that hangs must not delay
+//! Threads that use a driver. An orderly exit unloads the driver, which crashes while a thread uses it, so the exit
+//! waits for these threads. Runs do not wait, because a compiler cannot be stopped and a hanging driver must not delay
 //! them.
 
 #![allow(unsafe_code, reason = "the system's call is foreign")]
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Longest wait of an exit.
+/// The longest time that an exit waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 static THREADS: Mutex<usize> = Mutex::new(0);
 static FEWER: Condvar = Condvar::new();
 
-/// A thread that uses a driver, while this value lives.
+/// Marks a thread that uses a driver, as long as this value lives.
 #[derive(Debug)]
 pub struct Busy(());
 
@@ -38,8 +38,8 @@ fn threads() -> MutexGuard<'static, usize> {
     THREADS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the exit of the process wait from now on. Exit handlers run last in, first out: this is called before a driver
-/// is loaded, and again once it has registered its own.
+/// Makes the exit of the process wait from now on. Exit handlers run last in, first out, so this is called before a
+/// driver is loaded, and again after the driver has registered its own handler.
 pub(super) fn wait_at_exit() {
     #[cfg(unix)]
     // SAFETY: the function lives as long as the process and does not unwind. If registering fails, the exit does not
@@ -49,7 +49,7 @@ pub(super) fn wait_at_exit() {
 
 #[cfg(unix)]
 extern "C" fn wait() {
-    // registered more than once, it waits once
+    // wait only once, even if registered more than once
     static HAS_WAITED: AtomicBool = AtomicBool::new(false);
     if !HAS_WAITED.swap(true, Ordering::Relaxed) {
         let _ = FEWER.wait_timeout_while(threads(), PATIENCE, |threads| *threads > 0);

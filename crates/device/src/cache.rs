@@ -11,18 +11,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Most bytes in the folder; the files unused for longest are removed first.
+/// The maximum number of bytes in the folder; the least recently used files are removed first.
 const MOST: u64 = 64 << 20;
-/// Ending of the cache's files; other files in the folder stay.
+/// The extension of the cache's files; other files in the folder are not touched.
 const EXTENSION: &str = "kernel";
 
-/// A file of the cache: a line of JSON, then the code.
+/// The header of a file of the cache, one line of JSON; the code follows.
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// Everything that the code depends on, compared as a whole.
+    /// Everything on which the code depends, compared as a whole.
     key: String,
     symbols: Vec<(String, String)>,
-    /// The SHA-256 of all three.
+    /// The SHA-256 of key, symbols and code.
     hash: String,
 }
 
@@ -44,7 +44,7 @@ impl Header {
     }
 }
 
-/// A folder of compiled kernels, or none.
+/// A folder of compiled kernels; without a folder, nothing is cached.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     folder: Option<PathBuf>,
@@ -58,7 +58,7 @@ fn hex(digest: impl AsRef<[u8]>) -> String {
     })
 }
 
-/// What an image depends on: the texts, the constants, the kernels, the architecture, the compiler.
+/// Returns everything on which an image depends: the sources, constants, kernels, architecture and compiler.
 pub(super) fn key(source: &Source, architecture: i32, nvrtc: &Nvrtc) -> String {
     let Source { text, constants, kernels, .. } = source;
     let included = source.includes();
@@ -66,7 +66,7 @@ pub(super) fn key(source: &Source, architecture: i32, nvrtc: &Nvrtc) -> String {
 }
 
 impl Cache {
-    /// The user's: `FANGS_CACHE`, or `fangs` where the system keeps caches.
+    /// Returns the user's cache: `FANGS_CACHE`, or `fangs` in the system's folder for caches.
     pub fn of_user() -> Cache {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let system = || {
@@ -76,7 +76,8 @@ impl Cache {
         Cache { folder: set("FANGS_CACHE").or_else(system), most: MOST }
     }
 
-    /// Why an existing folder is not used: its code would run, so no other user may have made it.
+    /// Returns why an existing folder is not used; `None` if it can be used. Its code would be executed, so no other
+    /// user may be able to write to it.
     pub fn trouble(&self) -> Option<String> {
         let folder = self.folder.as_ref()?;
         let what = privacy(&fs::metadata(folder).ok().filter(fs::Metadata::is_dir)?)?;
@@ -88,7 +89,7 @@ impl Cache {
         Some(folder.join(format!("{}.{EXTENSION}", hex(Sha256::digest(key)))))
     }
 
-    /// The image of a key, if it is there and whole.
+    /// Returns the image of a key; `None` if there is none, or it is damaged.
     pub fn load(&self, key: &str) -> Option<Image> {
         let path = self.file(key)?;
         let mut bytes = fs::read(&path).ok()?;
@@ -98,13 +99,13 @@ impl Cache {
         let image = Image { code, symbols };
         let whole = Header::new(key, &image).hash == hash;
         if whole {
-            // marks it as just used; where that fails, the file is only removed earlier
+            // marks the file as just used; if that fails, the file is only removed earlier
             let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         }
         whole.then_some(image)
     }
 
-    /// Stores an image; a folder without write access is no error.
+    /// Stores an image; a folder without write access is not an error.
     pub fn store(&self, key: &str, image: &Image) {
         if let Some(path) = self.file(key)
             && let Some(folder) = path.parent()
@@ -119,7 +120,7 @@ impl Cache {
         #[cfg(unix)]
         let _ = std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.recursive(true).create(folder)?;
-        // renamed into place: another process never reads half of a file
+        // renamed into place, so another process never reads half of a file
         let mut file = tempfile::Builder::new().suffix(&format!(".{EXTENSION}")).tempfile_in(folder)?;
         serde_json::to_writer(&mut file, &Header::new(key, image))?;
         file.write_all(b"\n")?;
@@ -128,8 +129,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes the files unused for longest until the rest fits. A file that another process removes or reads at the
-    /// same time does no harm: that process compiles again, or has the file open.
+    /// Removes the least recently used files until the rest is within the limit. If another process removes or reads a
+    /// file at the same time, no harm is done: that process compiles again, or has the file open.
     fn prune(&self, folder: &Path) {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let ours = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == EXTENSION));
@@ -151,7 +152,7 @@ impl Cache {
     }
 }
 
-/// Why a folder is not private to the user of this process.
+/// Returns why a folder is not private to the user of this process; `None` if it is.
 fn privacy(folder: &fs::Metadata) -> Option<String> {
     #[cfg(unix)]
     {
@@ -173,7 +174,7 @@ fn privacy(folder: &fs::Metadata) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A folder that caches may be in.
+    /// Returns a folder that a cache accepts.
     fn private() -> io::Result<tempfile::TempDir> {
         let folder = tempfile::tempdir()?;
         #[cfg(unix)]
@@ -299,11 +300,11 @@ mod tests {
         for number in 0..8u64 {
             let key = format!("key {number}");
             cache.store(&key, &image(&[7; 1_000]));
-            // time stands still within a test
+            // the clock does not advance enough within a test
             let age = Duration::from_secs(1_000 - 100 * number);
             let file = cache.file(&key).map(|path| File::options().append(true).open(path)).transpose()?;
             let _ = file.map(|file| file.set_modified(SystemTime::now() - age)).transpose()?;
-            // the first one is used all the time
+            // key 0 is used all the time
             assert!(cache.load("key 0").is_some(), "{number}");
         }
         let kept: Vec<u64> = (0..8).filter(|number| cache.load(&format!("key {number}")).is_some()).collect();

@@ -14,24 +14,23 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-/// The device asked for.
+/// The device that the user chose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// On the first CUDA device that works, else on the CPU.
+    /// The first CUDA device that works, otherwise the CPU.
     #[default]
     Auto,
-    /// On the CPU.
+    /// The CPU.
     Cpu,
-    /// On the CUDA device of that number, or not at all.
+    /// The CUDA device with this number; an error if it cannot be used.
     Cuda(usize),
-    /// On all CUDA devices of these numbers, each named once, or not at all: `solve` has a
-    /// population on each.
+    /// All CUDA devices with these distinct numbers; an error if one cannot be used. `solve` has a population on each.
     Several(Vec<usize>),
-    /// The same for every CUDA device that there is.
+    /// Every CUDA device of the machine; an error if one cannot be used.
     All,
 }
 
-/// What names one device.
+/// The expected names of a single device.
 const ONE: &str = "expected auto, cpu, cuda or cuda:I";
 
 impl FromStr for Choice {
@@ -76,11 +75,11 @@ impl Display for Choice {
 /// The outcome of a choice.
 #[derive(Clone, Debug, Default)]
 pub struct Opened {
-    /// The device; none is the CPU.
+    /// The device; `None` is the CPU.
     pub cuda: Option<Arc<Cuda>>,
-    /// Further devices of a list, in its order. Where there is none the CPU stands in for one, in tests of lists.
+    /// Further devices of a list, in its order. `None` is the CPU as a stand-in for a device, in tests of lists.
     pub others: Vec<Option<Arc<Cuda>>>,
-    /// Why [`Choice::Auto`] went to the CPU.
+    /// Why [`Choice::Auto`] resulted in the CPU.
     pub reason: Option<DeviceError>,
 }
 
@@ -89,20 +88,20 @@ fn label(cuda: Option<&Arc<Cuda>>) -> String {
 }
 
 impl Opened {
-    /// On these devices.
+    /// Makes the outcome of these devices.
     fn on(devices: Vec<Arc<Cuda>>) -> Opened {
         let mut devices = devices.into_iter();
         Opened { cuda: devices.next(), others: devices.map(Some).collect(), reason: None }
     }
 
-    /// The name of the device: `cpu`, `cuda:0`, `cuda:0,1`.
+    /// Returns the names of the devices: `cpu`, `cuda:0`, `cuda:0,1`.
     pub fn name(&self) -> String {
         let others = self.others.iter().map(|cuda| label(cuda.as_ref()));
         others.fold(label(self.cuda.as_ref()), |names, name| names + "," + name.trim_start_matches("cuda:"))
     }
 
-    /// Returns the further devices if all devices of the list can be connected: an empty list if they are CPUs, `None`
-    /// if there is no further device or one that cannot be connected.
+    /// Returns the further devices if all devices of the list can be connected. The list is empty if they are CPUs.
+    /// Returns `None` if there is no further device, or one that cannot be connected.
     pub fn partners(&self) -> Option<Vec<Arc<Cuda>>> {
         let devices: Vec<Arc<Cuda>> = self.cuda.iter().chain(self.others.iter().flatten()).cloned().collect();
         let is_uniform = devices.is_empty() || devices.len() == 1 + self.others.len();
@@ -110,8 +109,8 @@ impl Opened {
         shares.then(|| devices.into_iter().skip(1).collect())
     }
 
-    /// Drops a device that has failed, whose place the next one takes, and returns the message about it; `None` where
-    /// there is no device.
+    /// Drops the first device after it has failed; the next one takes its place. Returns a message, or `None` if there
+    /// is no device.
     pub fn lose(&mut self, error: &DeviceError) -> Option<String> {
         let cuda = self.cuda.take()?;
         self.reason = Some(error.clone());
@@ -121,7 +120,7 @@ impl Opened {
         Some(self.without(&cuda.label(), error))
     }
 
-    /// The same for one of the others, by its place among them.
+    /// Drops one of the further devices, given by its index, after it has failed. Returns a message.
     pub fn lose_other(&mut self, place: usize, error: &DeviceError) -> String {
         let lost = self.others.remove(place);
         self.without(&label(lost.as_ref()), error)
@@ -149,10 +148,10 @@ impl Display for Opened {
 }
 
 impl Choice {
-    /// Reads the choice of what one device does.
+    /// Parses the choice of a single device.
     ///
     /// # Errors
-    /// What was expected.
+    /// Returns a message about what was expected.
     pub fn of_one(text: &str) -> Result<Choice, String> {
         match text.parse() {
             Ok(Choice::Several(_) | Choice::All) => {
@@ -162,7 +161,7 @@ impl Choice {
         }
     }
 
-    /// Whether a CUDA device was asked for, so that nothing goes on without.
+    /// Returns whether a CUDA device was requested explicitly, so that an error must not lead to the CPU.
     pub fn is_named(&self) -> bool {
         !matches!(self, Choice::Auto | Choice::Cpu)
     }
@@ -170,7 +169,7 @@ impl Choice {
     /// Opens the device, or all of a list.
     ///
     /// # Errors
-    /// Only where CUDA devices were asked for: why one of them cannot be used.
+    /// Returns why a device cannot be used, if CUDA devices were requested explicitly.
     pub fn open(&self) -> Result<Opened, DeviceError> {
         match self {
             Choice::Cpu => Ok(Opened::default()),
@@ -184,18 +183,18 @@ impl Choice {
         }
     }
 
-    /// The outcome without a device.
+    /// Returns the outcome if no device could be opened.
     fn without(&self, reason: DeviceError) -> Result<Opened, DeviceError> {
         let none = Opened { reason: Some(reason.clone()), ..Opened::default() };
         if *self == Choice::Auto { Ok(none) } else { Err(reason) }
     }
 }
 
-/// Opens each of a list, side by side: a context takes a tenth of a second.
+/// Opens the devices of a list concurrently, because creating a context takes a tenth of a second.
 fn all(ordinals: &[usize]) -> Result<Opened, DeviceError> {
     let opened = std::thread::scope(|scope| {
         let open = |ordinal: usize| threads::start_in(scope, "device", move || Cuda::open(ordinal));
-        // where there is no thread it waits for its turn
+        // if no thread can be started, the device is opened later on this thread
         let begun: Vec<_> = ordinals.iter().map(|&ordinal| open(ordinal).map_err(|_| ordinal)).collect();
         let outcome = |begun: Result<ScopedJoinHandle<'_, _>, usize>| match begun {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(broken())),
@@ -210,7 +209,7 @@ fn broken() -> DeviceError {
     DeviceError::Unusable("the NVIDIA driver's library does not do what it should".into())
 }
 
-/// The first of `count` devices that opens, or why the first of them does not.
+/// Returns the first of `count` devices that opens, or why device 0 does not open if none does.
 fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
     let failed = match Cuda::open(0) {
         Err(failed) => failed,
@@ -219,11 +218,11 @@ fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
     (1..count).find_map(|ordinal| Cuda::open(ordinal).ok()).ok_or(failed)
 }
 
-/// Time that the CPU searches alone where no device was named: a driver that starts slows every thread of the process
-/// (a first solution by a millisecond), and networks of a few variables are solved by then.
+/// The time that the CPU searches alone if no device was requested explicitly: a starting driver slows down every
+/// thread of the process (a first solution by a millisecond), and networks of a few variables are solved by then.
 const HEAD_START: Duration = Duration::from_millis(3);
 
-/// How often a waiting run reads the stop flag.
+/// The time between two checks of the stop flag while a run waits.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A device that is being opened. Drivers take a quarter of a second to start, so loading a network overlaps with it.
@@ -250,43 +249,43 @@ enum State {
 }
 
 impl Opening {
-    /// Opens the device at the first call that waits for it.
+    /// Returns a device that is opened at the first call that needs it.
     pub fn new(choice: Choice) -> Opening {
         Opening { choice, ahead: false, shared: Arc::default() }
     }
 
-    /// Opens the device on a thread of its own. A run does not wait for it: until it is open, the CPU searches.
+    /// Starts opening the device on a separate thread. A run does not wait for it: until it is open, the CPU searches.
     pub fn start(choice: Choice) -> Opening {
         let opening = Opening { ahead: true, ..Opening::new(choice) };
         opening.begin();
         opening
     }
 
-    /// What was asked for.
+    /// Returns the choice.
     pub fn choice(&self) -> &Choice {
         &self.choice
     }
 
-    /// Whether opening began before the first call that waits for it.
+    /// Returns whether opening began before the first call that needs the device.
     pub fn is_ahead(&self) -> bool {
         self.ahead
     }
 
-    /// The device, if it is already open; starts opening it otherwise.
+    /// Returns the device if it is already open; otherwise starts opening it and returns `None`.
     ///
     /// # Errors
-    /// [`Error::Usage`]: why the CUDA device asked for cannot be used.
+    /// Returns [`Error::Usage`] with the reason why the CUDA device requested cannot be used.
     pub fn poll(&self) -> Result<Option<Opened>, Error> {
         self.begin();
         let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let State::Done(outcome) = &*state { self.result(outcome).map(Some) } else { Ok(None) }
     }
 
-    /// The device, once it is open.
+    /// Waits until the device is open and returns it.
     ///
     /// # Errors
-    /// [`Error::Usage`]: why the CUDA device asked for cannot be used; [`Error::Stopped`] where `stop` is set before
-    /// that is known.
+    /// Returns [`Error::Usage`] with the reason why the CUDA device requested cannot be used, and [`Error::Stopped`] if
+    /// `stop` is set before that is known.
     pub fn wait(&self, stop: &Stop) -> Result<Opened, Error> {
         self.begin();
         let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -307,7 +306,7 @@ impl Opening {
         outcome.clone().map_err(|error| Error::Usage(refused(error)))
     }
 
-    /// A device that is being opened until [`Opening::arrive`].
+    /// Returns a device that is being opened until [`Opening::arrive`] is called.
     #[doc(hidden)]
     pub fn on_its_way(choice: Choice) -> Opening {
         let opening = Opening { ahead: true, ..Opening::new(choice) };
@@ -315,7 +314,7 @@ impl Opening {
         opening
     }
 
-    /// Ends the opening.
+    /// Ends the opening with this outcome.
     #[doc(hidden)]
     pub fn arrive(&self, outcome: Result<Opened, DeviceError>) {
         *self.shared.state.lock().expect("no thread panics with it") = State::Done(outcome);
@@ -334,7 +333,7 @@ impl Opening {
         *state = State::Working;
         let (choice, shared, busy) = (self.choice.clone(), self.shared.clone(), Busy::new());
         wait_at_exit();
-        // the thread is detached: a driver that hangs must not delay the end of the process
+        // the thread is detached, because a hanging driver must not delay the end of the process
         let open = move || {
             if choice == Choice::Auto {
                 std::thread::sleep(HEAD_START);

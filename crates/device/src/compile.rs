@@ -1,5 +1,5 @@
-//! Kernels being compiled. That takes a second or two without the cache. Each source gets a thread, so several compile
-//! at the same time, and a caller that waits can do other work or stop.
+//! Concurrent compilation of kernels, which takes a second or two without the cache. Each source gets a thread, so
+//! several compile at the same time, and a waiting caller can do other work or stop.
 
 use super::busy::Busy;
 use super::cache;
@@ -17,10 +17,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 impl Cuda {
-    /// The module of a source; `None` where that takes longer than `patience`. The first call starts compiling.
+    /// Returns the module of a source; `None` if it is not ready within `patience`. The first call starts the
+    /// compilation.
     ///
     /// # Errors
-    /// The compiler's or the driver's, again at each call.
+    /// Returns the error of the compiler or the driver, at each call.
     #[doc(hidden)]
     pub fn poll(self: &Arc<Self>, source: &Source, patience: Duration) -> Result<Option<Arc<Module>>, DeviceError> {
         let place = |known: &[(Source, Fate)]| known.iter().position(|(other, _)| other == source);
@@ -33,7 +34,7 @@ impl Cuda {
         waited.unwrap_or_else(PoisonError::into_inner).0[index].1.clone().transpose()
     }
 
-    /// Compiles a source, or takes it from the cache, and loads it; once.
+    /// Compiles a source, or takes it from the cache, and loads it, once.
     #[doc(hidden)]
     pub fn load(self: &Arc<Self>, source: &Source) -> Result<Arc<Module>, DeviceError> {
         loop {
@@ -43,15 +44,15 @@ impl Cuda {
         }
     }
 
-    /// Why compiled kernels are not cached, where the user should know.
+    /// Returns why compiled kernels are not cached, if the user should know.
     pub fn cache_trouble(&self) -> Option<String> {
         cache::Cache::of_user().trouble()
     }
 
-    /// Starts compiling a source; the outcome is still open, unless no thread can be started.
+    /// Starts to compile a source. The outcome is still open, unless no thread can be started.
     fn begin(self: &Arc<Self>, source: &Source) -> Fate {
         let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
-        // the thread is detached: a compiler cannot be stopped
+        // the thread is detached, because a compiler cannot be stopped
         let begun = threads::start("compiler", move || {
             let broken = |_| Err(DeviceError::Unusable(format!("compiling {} ended abnormally", source.name)));
             let load = || cuda.compile_or_load(&source).map(Arc::new);
@@ -80,7 +81,7 @@ impl Cuda {
                 let later = if own.0 > of_driver.0 { ", which is older" } else { "" };
                 format!("loading kernels of {} (compiler {compiler}, driver {driver}{later})", source.name)
             };
-            // a copy with the driver's alignment; PTX ends in a NUL
+            // a copy with the driver's alignment; PTX ends with a NUL
             self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
         };
         let module = |module, symbols, cached| {

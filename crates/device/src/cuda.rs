@@ -1,4 +1,4 @@
-//! A device: its context and its streams.
+//! A device with its context and its streams.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -14,14 +14,14 @@ use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaContext, CudaStream};
 use std::sync::Arc;
 
-/// A device ready for use: one context, one stream of work.
+/// A device ready for use, with one context and one stream of work.
 #[derive(Debug)]
 pub struct Cuda {
-    /// What it is.
+    /// The properties of the device.
     pub info: Info,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// Loaded modules.
+    /// The modules that the device has loaded.
     pub(super) modules: Arc<Modules>,
 }
 
@@ -29,10 +29,10 @@ impl Cuda {
     /// Opens a device.
     ///
     /// # Errors
-    /// What is missing, in one line: the driver, the device, the compiler.
+    /// Returns what is missing, in one line: the driver, the device, or the compiler.
     pub fn open(ordinal: usize) -> Result<Arc<Cuda>, DeviceError> {
         let _ = driver()?;
-        // the compiler's library is large: it loads while the driver starts
+        // the compiler's library is large, so it loads while the driver starts
         let (nvrtc, context) = std::thread::scope(|scope| {
             let nvrtc = threads::start_in(scope, "nvrtc", Nvrtc::get);
             let context = Self::context_of(ordinal);
@@ -45,7 +45,7 @@ impl Cuda {
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
         let cuda = Cuda { info, context, stream, modules: Arc::default() };
-        // the first allocation costs the driver some milliseconds, which a background thread hides
+        // the first allocation takes the driver some milliseconds, which a background thread hides
         drop(cuda.reserve::<u8>(1)?);
         Ok(Arc::new(cuda))
     }
@@ -59,28 +59,28 @@ impl Cuda {
         Ok((info, context))
     }
 
-    /// Its name on the command line: `cuda:0`.
+    /// Returns the device's name on the command line: `cuda:0`.
     pub fn label(&self) -> String {
         format!("cuda:{}", self.info.ordinal)
     }
 
-    /// The stream of its work.
+    /// Returns the stream of the device's work.
     #[doc(hidden)]
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
-    /// Its context.
+    /// Returns the device's context.
     #[doc(hidden)]
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.context
     }
 
-    /// The same device with another stream, of higher priority: its work neither waits for work of the first nor enters
-    /// a graph that the first records.
+    /// Returns the same device with another stream, of higher priority. Work on it neither waits for work of the first
+    /// stream nor enters a graph that the first one records.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn beside(&self) -> Result<Arc<Cuda>, DeviceError> {
         let urgent = || {
             self.context.bind_to_thread()?;
@@ -92,22 +92,22 @@ impl Cuda {
         Ok(Arc::new(Cuda { info: self.info.clone(), context, stream, modules }))
     }
 
-    /// A second stream for concurrent work. Only [`Cuda::mark`] and [`Cuda::wait`] order the two; memory is freed in
-    /// the order of the first.
+    /// Returns a second stream for concurrent work. Only [`Cuda::mark`] and [`Cuda::wait`] order the two; memory is
+    /// freed in the order of the first.
     #[doc(hidden)]
     pub fn fork(&self) -> Result<Arc<CudaStream>, DeviceError> {
         self.context.new_stream().map_err(failed("making a CUDA stream"))
     }
 
-    /// Waits for all work given so far.
+    /// Waits for all work given to the device's stream so far.
     ///
     /// # Errors
-    /// Those of that work: a failed kernel is reported only here or at a later call.
+    /// Returns errors of that work: a failed kernel is reported only here or at a later call.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.stream.synchronize().map_err(failed("waiting for the device"))
     }
 
-    /// Median of the milliseconds that `work` takes on the device, after `warm_up` runs.
+    /// Returns the median of the milliseconds that `work` takes on the device, after `warm_up` runs.
     pub fn median_ms(
         &self,
         warm_up: usize,

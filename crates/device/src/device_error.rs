@@ -1,29 +1,29 @@
-//! Why a device cannot be used, or failed.
+//! Errors of devices.
 
 use thiserror::Error;
 
 /// Why a device cannot be used, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceError {
-    /// There is no device to use, or something that it needs is missing.
+    /// There is no usable device, or something that it needs is missing.
     #[error("{0}")]
     Unusable(String),
-    /// A kernel that the compiler refused.
+    /// A kernel source that the compiler rejected.
     #[error("kernel {kernel} for {architecture}: {log}")]
     Compile {
-        /// The source's name.
+        /// The name of the source.
         kernel: String,
-        /// The architecture compiled for.
+        /// The target architecture.
         architecture: String,
-        /// What the compiler said.
+        /// The compiler's messages.
         log: String,
     },
     /// A call that failed.
     #[error("{what}: {cause}")]
     Failed {
-        /// What was tried, with the kernel and its launch where there is one.
+        /// What was tried, with the kernel and its launch if there is one.
         what: String,
-        /// What the driver said.
+        /// The driver's error.
         cause: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The driver of this machine.
+//! The NVIDIA driver of this machine.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -8,11 +8,11 @@ use libloading::Library;
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
-/// The oldest driver that is used, as major version of the CUDA that it supports. cudarc binds the functions of that
-/// version and panics where one is missing.
+/// The oldest supported driver, as the major version of the CUDA that it supports. cudarc binds the functions of that
+/// version and panics if one is missing.
 const OLDEST_DRIVER: i32 = 12;
 
-/// Adds what was tried to a driver's error.
+/// Returns a function that adds what was tried to a driver's error.
 pub(super) fn failed(what: impl Into<String>) -> impl FnOnce(DriverError) -> DeviceError {
     let what = what.into();
     move |error| {
@@ -24,8 +24,8 @@ pub(super) fn failed(what: impl Into<String>) -> impl FnOnce(DriverError) -> Dev
     }
 }
 
-/// The version of CUDA that the driver supports, major and minor. Nothing of cudarc may be called before this has
-/// succeeded: it panics where the driver or one of its functions is missing.
+/// Returns the version of CUDA that the driver supports, major and minor. No function of cudarc may be called before
+/// this has succeeded, because cudarc panics if the driver or one of its functions is missing.
 pub(super) fn driver() -> Result<(i32, i32), DeviceError> {
     static FOUND: OnceLock<Result<(i32, i32), DeviceError>> = OnceLock::new();
     FOUND.get_or_init(find_driver).clone()
@@ -52,7 +52,7 @@ fn find_driver() -> Result<(i32, i32), DeviceError> {
     }
 }
 
-/// The driver's version as it states it, if it is new enough.
+/// Returns the driver's version, major and minor, if it is new enough.
 fn accept(version: c_int) -> Result<(i32, i32), DeviceError> {
     let (major, minor) = (version / 1000, version % 1000 / 10);
     if major >= OLDEST_DRIVER {

@@ -1,4 +1,4 @@
-//! The devices of this machine.
+//! The CUDA devices of this machine.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -10,13 +10,13 @@ use cudarc::driver::result::device;
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError};
 
-/// The oldest compute capability that kernels are written for.
+/// The oldest compute capability that kernels are written for, as 10 * major + minor.
 const OLDEST_DEVICE: i32 = 70;
 
-/// The devices of this machine, or why there are none.
+/// Returns the CUDA devices of this machine, or why there are none.
 ///
 /// # Errors
-/// No driver, one that is too old or does not start, no device.
+/// Returns an error if there is no driver, if it is too old or does not start, or if there is no device.
 pub fn devices() -> Result<Vec<Info>, DeviceError> {
     let _ = driver()?;
     let count = match CudaContext::device_count() {
@@ -42,12 +42,12 @@ fn info(ordinal: usize) -> Result<Info, DeviceError> {
         architecture: 10 * major + minor,
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         shared_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32,
-        // SAFETY: as above.
+        // SAFETY: the handle was given out by the driver just now.
         memory: unsafe { device::total_mem(handle) }.map_err(failed())? as u64,
     })
 }
 
-/// Whether the compiler supports a device.
+/// Checks that the compiler supports a device.
 pub(super) fn fits(info: &Info, nvrtc: &Nvrtc) -> Result<(), DeviceError> {
     let shown = |architecture: i32| format!("{}.{}", architecture / 10, architecture % 10);
     let has = format!("{} has compute capability {}", info.name, shown(info.architecture));
@@ -67,7 +67,7 @@ pub(super) fn fits(info: &Info, nvrtc: &Nvrtc) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// What devices there are, for messages about one that is not.
+/// Returns a text about which devices exist, for messages about one that does not.
 pub(super) fn there() -> String {
     let listed = |all: Vec<Info>| match all.len() {
         1 => "the only one is cuda:0".into(),

@@ -1,4 +1,4 @@
-//! Launches that are recorded once and given to a device together.
+//! CUDA graphs: launches that are recorded once and given to a device together.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign, and a recorded graph may move between threads")]
 
@@ -10,7 +10,7 @@ use cudarc::driver::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCA
 use cudarc::driver::{CudaGraph, CudaStream, result};
 use std::fmt;
 
-/// What was recorded. The memory that its kernels were given must stay as long as it is launched.
+/// Recorded launches. The memory that their kernels use must exist as long as they are launched.
 pub struct Recorded(CudaGraph);
 
 // SAFETY: the driver's graphs may move between threads; two must not use one at a time, and `&mut` sees to that.
@@ -19,11 +19,11 @@ unsafe impl Send for Recorded {}
 unsafe impl Sync for Recorded {}
 
 impl Cuda {
-    /// Records the launches that `work` gives to a stream, and runs none of them. The stream is one of its own: what
-    /// other threads give to that of the device must run, and graphs are not made for several threads.
+    /// Records the launches that `work` gives to a stream, without running them. The stream is a separate one, because
+    /// work that other threads give to the device's stream must run, and graphs cannot be recorded by several threads.
     ///
     /// # Errors
-    /// Those of `work` and the driver's.
+    /// Returns the error of `work` or of the driver.
     pub fn record(&self, work: impl FnOnce(&CudaStream) -> Result<(), DeviceError>) -> Result<Recorded, DeviceError> {
         const WHAT: &str = "recording launches";
         let stream = self.fork()?;
@@ -33,7 +33,7 @@ impl Cuda {
         done?;
         let nothing = || DeviceError::Failed { what: WHAT.into(), cause: "nothing was recorded".into() };
         let graph = graph?.ok_or_else(nothing)?;
-        // in the order of the launches
+        // uploaded in the order of the launches
         // SAFETY: the graph lives, the recording has bound the context, and no other thread knows either.
         unsafe { result::graph::upload(graph.cu_graph_exec(), self.stream().cu_stream()) }.map_err(failed(WHAT))?;
         Ok(Recorded(graph))
@@ -41,10 +41,10 @@ impl Cuda {
 }
 
 impl Recorded {
-    /// Gives the launches to the stream of the device that they were recorded for.
+    /// Gives the launches to the stream of the device for which they were recorded.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn launch(&mut self, cuda: &Cuda) -> Result<(), DeviceError> {
         const WHAT: &str = "launching what was recorded";
         cuda.context().bind_to_thread().map_err(failed(WHAT))?;

@@ -1,4 +1,4 @@
-//! Device memory that kernels are given by its addresses.
+//! Device memory that kernels access by addresses.
 
 use super::cuda::Cuda;
 use super::device_error::DeviceError;
@@ -6,20 +6,20 @@ use super::{CudaSlice, DeviceRepr};
 use std::any::Any;
 use std::fmt;
 
-/// Memory of any kind on a device, kept until this is dropped.
+/// Memory of any kind on a device, which is freed when this is dropped.
 #[derive(Default)]
 pub struct Held(Vec<Box<dyn Any + Send + Sync>>);
 
 impl Held {
-    /// Takes words to the device, and returns their address.
+    /// Copies words to the device and holds the copy. Returns its address.
     ///
     /// # Errors
-    /// There is no room, or the device has failed.
+    /// Returns an error if there is too little memory, or if the device has failed.
     pub fn words(&mut self, cuda: &Cuda, words: &[u32]) -> Result<u64, DeviceError> {
         self.upload(cuda, words)
     }
 
-    /// Copies items to the device; the address of the copy, which is held.
+    /// Copies items to the device and holds the copy. Returns its address.
     pub fn upload<T>(&mut self, cuda: &Cuda, items: &[T]) -> Result<u64, DeviceError>
     where
         T: DeviceRepr + Send + Sync + 'static,
@@ -27,7 +27,7 @@ impl Held {
         Ok(self.keep(cuda, cuda.upload(items)?))
     }
 
-    /// Keeps memory, and returns its address.
+    /// Holds memory. Returns its address.
     pub fn keep<T: Send + Sync + 'static>(&mut self, cuda: &Cuda, memory: CudaSlice<T>) -> u64 {
         let address = cuda.address(&memory);
         self.0.push(Box::new(memory));

@@ -1,50 +1,50 @@
-//! What is known of devices and of what they need.
+//! Properties of devices and of what they need.
 
 use super::device_error::DeviceError;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What a device is.
+/// The properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Its number.
+    /// The device's number.
     pub ordinal: usize,
-    /// Its name.
+    /// The device's name.
     pub name: String,
-    /// Compute capability as 10 * major + minor.
+    /// The compute capability, as 10 * major + minor.
     pub architecture: i32,
-    /// Multiprocessors.
+    /// The number of multiprocessors.
     pub multiprocessors: u32,
-    /// Bytes of shared memory that a block may ask for.
+    /// The number of bytes of shared memory that a block may request.
     pub shared_memory: u32,
-    /// Bytes of memory.
+    /// The number of bytes of memory.
     pub memory: u64,
 }
 
 /// The time until kernels were ready.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Compiled {
-    /// Seconds, loading included.
+    /// The time in seconds, loading included.
     pub seconds: f64,
-    /// Whether they came from the cache of an earlier run.
+    /// Whether the kernels came from the cache of an earlier run.
     pub cached: bool,
 }
 
 /// The memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes that are free.
+    /// The number of free bytes.
     pub free: u64,
-    /// Bytes that there are.
+    /// The total number of bytes.
     pub total: u64,
 }
 
-/// The parts needed to run on a device, as far as they are installed.
+/// The components needed to run on a device, as far as they are installed.
 #[derive(Clone, Debug)]
 pub struct Survey {
     /// The version of CUDA that the driver supports.
     pub driver: Result<(i32, i32), DeviceError>,
-    /// The compiler's version and where it was found.
+    /// The compiler's version and path.
     pub compiler: Result<((i32, i32), PathBuf), DeviceError>,
     /// The devices.
     pub devices: Result<Vec<Found>, DeviceError>,
@@ -53,8 +53,8 @@ pub struct Survey {
 /// A device and whether it can be used.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What it is.
+    /// The properties of the device.
     pub info: Info,
-    /// Its memory once it was opened, or why it does not open.
+    /// The device's memory after it was opened, or why it cannot be opened.
     pub usable: Result<Memory, DeviceError>,
 }

@@ -12,7 +12,7 @@ use cudarc::driver::{CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchCon
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Kernels compiled together and loaded.
+/// Kernels that were compiled together and loaded.
 #[derive(Debug)]
 pub struct Module {
     pub(super) module: Arc<CudaModule>,
@@ -24,16 +24,16 @@ pub struct Module {
 /// The thread blocks of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// Number of blocks.
+    /// The number of blocks.
     pub count: u32,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub threads: u32,
-    /// Bytes of dynamic shared memory of a block.
+    /// The number of bytes of dynamic shared memory of a block.
     pub shared: u32,
 }
 
 impl Blocks {
-    /// Blocks without dynamic shared memory.
+    /// Makes blocks without dynamic shared memory.
     pub const fn new(count: u32, threads: u32) -> Blocks {
         Blocks { count, threads, shared: 0 }
     }
@@ -46,8 +46,8 @@ pub struct Kernel {
     name: String,
 }
 
-/// Counts launches and fails from the one on that `FANGS_FAIL_LAUNCH` names: `N`, or `I:N` where only those of device I
-/// count and fail. Tests of the installed program need it: nothing else makes a healthy device fail.
+/// Counts launches, and fails from the one on that `FANGS_FAIL_LAUNCH` names: `N`, or `I:N` if only launches of device
+/// I count and fail. Tests of the installed program need this because nothing else makes a healthy device fail.
 fn fail_on_purpose(device: usize, what: impl FnOnce() -> String) -> Result<(), DeviceError> {
     static NAMED: OnceLock<Option<(Option<usize>, u64)>> = OnceLock::new();
     static LAUNCHES: AtomicU64 = AtomicU64::new(0);
@@ -71,7 +71,7 @@ fn fail_on_purpose(device: usize, what: impl FnOnce() -> String) -> Result<(), D
 /// Compiles a source for the latest architecture that the compiler knows, to check that it compiles. Needs no device.
 ///
 /// # Errors
-/// The compiler's messages, or there is no compiler.
+/// Returns the compiler's messages, or that there is no compiler.
 pub fn compiles(source: &Source) -> Result<(), DeviceError> {
     let nvrtc = Nvrtc::get()?;
     let latest = nvrtc.architectures()?.into_iter().max().unwrap_or(i32::MAX);
@@ -79,15 +79,16 @@ pub fn compiles(source: &Source) -> Result<(), DeviceError> {
 }
 
 impl Module {
-    /// How long it took to compile, or to load from the cache.
+    /// Returns how long it took to compile the module, or to load it from the cache.
     pub fn compiled(&self) -> Compiled {
         self.compiled
     }
 
-    /// A kernel that the source asked for. `shared` is the most dynamic shared memory that its launches will take.
+    /// Returns a kernel that the source requested. `shared` is the maximum number of bytes of dynamic shared memory of
+    /// its launches.
     ///
     /// # Errors
-    /// There is no such kernel, or it cannot have so much shared memory.
+    /// Returns an error if there is no such kernel, or if it cannot have that much shared memory.
     pub fn kernel(&self, expression: &str, shared: u32) -> Result<Kernel, DeviceError> {
         let name = format!("{} of {}", expression, self.source);
         let symbol = self.symbols.iter().find(|(wanted, _)| wanted == expression).map(|(_, symbol)| symbol.as_str());
@@ -106,29 +107,29 @@ impl Module {
 }
 
 impl Kernel {
-    /// Its name, for messages.
+    /// Returns the kernel's name, for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Registers a thread takes.
+    /// Returns the number of registers of a thread.
     pub fn registers(&self) -> u32 {
         self.function.num_regs().map_or(0, |count| count as u32)
     }
 
-    /// Blocks that run on a multiprocessor at a time.
+    /// Returns the number of blocks that run on a multiprocessor at a time.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn blocks_per_multiprocessor(&self, threads: u32, shared: u32) -> Result<u32, DeviceError> {
         let occupancy = self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
         occupancy.map_err(failed(format!("occupancy of {}", self.name)))
     }
 
-    /// Launches some blocks of it.
+    /// Launches blocks of the kernel.
     ///
     /// # Errors
-    /// The launch's, or an earlier one's that the driver reports late.
+    /// Returns the error of this launch, or of an earlier one that the driver reports late.
     ///
     /// # Safety
     /// The arguments must be the kernel's, in number, order and type, and what they point to must hold what the kernel
@@ -143,13 +144,15 @@ impl Kernel {
         unsafe { self.launch_as(false, stream, blocks, arguments) }
     }
 
-    /// Launches it with all blocks on the device at once, so that they may wait for each other.
+    /// Launches the kernel with all blocks on the device at once, so that they may wait for each other.
     ///
     /// # Errors
-    /// As [`Kernel::launch`], and where the blocks do not fit together.
+    /// Returns the error of this launch, of an earlier one that the driver reports late, or that the blocks do not fit
+    /// on the device together.
     ///
     /// # Safety
-    /// As [`Kernel::launch`].
+    /// The arguments must be the kernel's, in number, order and type, and what they point to must hold what the kernel
+    /// reads and writes.
     pub unsafe fn launch_together<'a>(
         &'a self,
         stream: &'a CudaStream,

@@ -1,11 +1,11 @@
 //! NVIDIA devices: found at run time, never needed to build.
 //!
-//! [`Choice`] is what a user asks for, [`Opening`] a device being opened, [`Cuda`] an open one. A kernel's text with
-//! all that it includes is a [`Source`], compiled for the device's architecture by `nvrtc` and kept on disk by
-//! `cache`. Host code decides, a device executes: nothing here knows networks or plans.
+//! [`Choice`] is what a user requests, [`Opening`] is a device being opened, and [`Cuda`] is an open one. A [`Source`]
+//! is a kernel's source with all that it includes; `nvrtc` compiles it for the device's architecture, and `cache` keeps
+//! the result on disk. The host decides and a device executes: this crate knows neither networks nor plans.
 //!
-//! What has types of the driver's crate is imported from here as well; it is hidden, for our own tests, and may change
-//! at any time.
+//! Items with types of the driver's crate are exported from here as well. They are hidden, are meant for this
+//! workspace's tests, and may change at any time.
 
 mod busy;
 mod cache;
@@ -28,7 +28,7 @@ pub mod shared;
 mod source;
 mod survey;
 
-// other crates, by the names that their areas have everywhere
+// modules of other crates, under the names that they have in every crate
 use fangs_base::{VERSION, error, stop, terminal, threads};
 
 pub use busy::Busy;
@@ -53,12 +53,12 @@ pub use {
     peers::{can_connect, connect},
 };
 
-/// Asks the driver for few work queues, unless the environment names a number. By default it makes eight, a third of
-/// the time to open a device; the streams of the search and of the bounds get separate queues by their priority
-/// (results/speed).
+/// Asks the driver for few work queues, unless the environment specifies a number. By default it makes eight, which
+/// takes a third of the time to open a device. The streams of the search and of the bounds get separate queues by their
+/// priority (results/speed).
 ///
 /// # Safety
-/// It sets a variable of the environment: no other thread may run yet.
+/// It sets an environment variable, so no other thread may run yet.
 #[allow(unsafe_code, reason = "the driver reads this from the environment alone")]
 pub unsafe fn want_few_queues() {
     const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";

@@ -10,14 +10,14 @@ use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, 
 use std::ptr::NonNull;
 use std::slice;
 
-/// Bytes of `length` items.
+/// Returns the number of bytes of `length` items, or an error if it exceeds the address space.
 fn bytes<T>(length: usize) -> Result<usize, DeviceError> {
     let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
     let what = || format!("taking memory for {length} items of {} bytes", size_of::<T>());
     bytes.ok_or_else(|| DeviceError::Failed { what: what(), cause: "that is more than addresses reach".into() })
 }
 
-/// An error where a copy does not fit its target.
+/// Returns an error if a copy does not fit its target.
 fn fits(items: usize, room: usize) -> Result<(), DeviceError> {
     let what = || format!("copying {items} items to or from a device");
     if items <= room {
@@ -28,30 +28,30 @@ fn fits(items: usize, room: usize) -> Result<(), DeviceError> {
 }
 
 impl Cuda {
-    /// Its memory, measured now.
+    /// Returns the current free and total memory of the device.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn memory(&self) -> Result<Memory, DeviceError> {
         let (free, total) = self.context().mem_get_info().map_err(failed("asking for free device memory"))?;
         Ok(Memory { free: free as u64, total: total as u64 })
     }
 
-    /// Bytes of its memory that are free now.
+    /// Returns the number of bytes of device memory that are free now.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn free_memory(&self) -> Result<u64, DeviceError> {
         self.memory().map(|memory| memory.free)
     }
 
-    /// Memory for `length` items with arbitrary contents.
+    /// Allocates memory for `length` items with arbitrary contents.
     #[doc(hidden)]
     pub fn reserve<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         self.take(length)
     }
 
-    /// Memory for `length` items, all zero.
+    /// Allocates memory for `length` items, all zero.
     #[doc(hidden)]
     pub fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(length)?;
@@ -62,10 +62,10 @@ impl Cuda {
         Ok(memory)
     }
 
-    /// Memory with copies of `items`.
+    /// Allocates memory with copies of `items`.
     ///
     /// # Errors
-    /// There is not enough memory, or the copy's.
+    /// Returns an error if there is not enough memory, or if the copy fails.
     #[doc(hidden)]
     pub fn upload<T: DeviceRepr>(&self, items: &[T]) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(items.len())?;
@@ -86,12 +86,12 @@ impl Cuda {
         Ok(unsafe { self.stream().upgrade_device_ptr(memory.leak(), 0) })
     }
 
-    /// Where memory is, for kernels whose arguments are structures.
+    /// Returns the address of memory, for kernels whose arguments are structures.
     pub fn address<T>(&self, memory: &CudaSlice<T>) -> u64 {
         memory.device_ptr(self.stream()).0
     }
 
-    /// Copies to existing memory.
+    /// Copies items to existing device memory.
     #[doc(hidden)]
     pub fn write<T: DeviceRepr, S: DevicePtrMut<T>>(&self, items: &[T], target: &mut S) -> Result<(), DeviceError> {
         fits(items.len(), target.len())?;
@@ -105,13 +105,14 @@ impl Cuda {
     /// Sets every byte of device memory, in the order of the stream's work.
     ///
     /// # Errors
-    /// Those of earlier work that the driver reports late.
+    /// Returns errors of earlier work that the driver reports late.
     #[doc(hidden)]
     pub fn set_bytes<T: DeviceRepr>(&self, target: &CudaSlice<T>, byte: u8) -> Result<(), DeviceError> {
         self.set_bytes_on(self.stream(), target, byte)
     }
 
-    /// The same in the order of another stream, concurrent with a kernel that reads the memory.
+    /// Sets every byte of device memory, in the order of another stream, concurrently with a kernel that reads the
+    /// memory.
     #[doc(hidden)]
     pub fn set_bytes_on<T: DeviceRepr>(
         &self,
@@ -140,10 +141,10 @@ impl Cuda {
         self.stream().memcpy_dtod(source, target).map_err(failed("copying on the device"))
     }
 
-    /// The contents of device memory, once all work before is done.
+    /// Returns the contents of device memory after all previous work is done.
     ///
     /// # Errors
-    /// The copy's, or those of the work before.
+    /// Returns errors of the copy or of the previous work.
     #[doc(hidden)]
     pub fn read<T: DeviceRepr, S: DevicePtr<T>>(&self, source: &S) -> Result<Vec<T>, DeviceError> {
         if source.is_empty() {
@@ -151,12 +152,12 @@ impl Cuda {
         }
         let what = || format!("copying {} bytes from the device", source.num_bytes());
         let copied = self.stream().clone_dtoh(source).map_err(|error| failed(what())(error))?;
-        // where the device reads the host's pages itself, the copy may still be running
+        // if the device reads the host's pages itself, the copy may still be running
         self.synchronize()?;
         Ok(copied)
     }
 
-    /// Page-locked memory of the host for `length` items, all zero, for asynchronous copies.
+    /// Allocates page-locked memory of the host for `length` items, all zero, for asynchronous copies.
     #[doc(hidden)]
     pub fn pinned<T: DeviceRepr + ValidAsZeroBits + Copy>(&self, length: usize) -> Result<Pinned<T>, DeviceError> {
         let bytes = bytes::<T>(length)?;
@@ -178,16 +179,16 @@ impl Cuda {
         stream.record_event(None).map_err(failed("marking a place in a stream"))
     }
 
-    /// Whether all work before a mark is done.
+    /// Returns whether all work before a mark is done.
     ///
     /// # Errors
-    /// Those of that work: a kernel that has failed never reaches its mark.
+    /// Returns errors of that work: a failed kernel never reaches its mark.
     #[doc(hidden)]
     pub fn reached(&self, mark: &CudaEvent) -> Result<bool, DeviceError> {
         mark.try_is_complete().map_err(failed("waiting for the device"))
     }
 
-    /// Makes later work of a stream wait for a mark of another one.
+    /// Makes later work of a stream wait for a mark of another stream.
     #[doc(hidden)]
     pub fn wait(&self, stream: &CudaStream, mark: &CudaEvent) -> Result<(), DeviceError> {
         stream.wait(mark).map_err(failed("letting a stream wait for another"))
@@ -200,13 +201,13 @@ impl Cuda {
 pub struct Pinned<T> {
     pointer: NonNull<T>,
     length: usize,
-    /// After the last copy.
+    /// An event after the last copy.
     busy: CudaEvent,
 }
 
 // SAFETY: it owns its memory as a vector does; the driver's calls may come from any thread.
 unsafe impl<T: Send> Send for Pinned<T> {}
-// SAFETY: as above; changes need a mutable reference.
+// SAFETY: it owns its memory as a vector does; changes need a mutable reference.
 unsafe impl<T: Sync> Sync for Pinned<T> {}
 
 impl<T> Drop for Pinned<T> {
@@ -219,33 +220,34 @@ impl<T> Drop for Pinned<T> {
 }
 
 impl<T: DeviceRepr + Copy> Pinned<T> {
-    /// The number of its items.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it has no items.
+    /// Returns whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Its items, once all copies are done.
+    /// Returns the items after all copies are done.
     ///
     /// # Errors
-    /// Those of earlier work that the driver reports late.
+    /// Returns errors of earlier work that the driver reports late.
     pub fn items(&self) -> Result<&[T], DeviceError> {
         self.idle()?;
         // SAFETY: the memory holds `length` values, and no copy writes to them: a copy takes `self` mutably.
         Ok(unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.length) })
     }
 
-    /// The same, for writing.
+    /// Returns the items for writing, after all copies are done.
     ///
     /// # Errors
-    /// As above.
+    /// Returns errors of earlier work that the driver reports late.
     pub fn items_mut(&mut self) -> Result<&mut [T], DeviceError> {
         self.idle()?;
-        // SAFETY: as above, and no copy reads them.
+        // SAFETY: the memory holds `length` values, no copy writes to them because a copy takes `self` mutably, and no
+        // copy reads them.
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.length) })
     }
 
@@ -256,7 +258,7 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// Gives a copy of the first `count` items to a stream and returns at once.
     ///
     /// # Errors
-    /// It does not fit, or the driver's.
+    /// Returns an error if the items do not fit, or the driver's error.
     pub fn upload<S: DevicePtrMut<T>>(
         &mut self,
         stream: &CudaStream,
@@ -281,7 +283,7 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// Gives a copy of all of `source` to a stream and returns at once.
     ///
     /// # Errors
-    /// It does not fit, or the driver's.
+    /// Returns an error if the source does not fit, or the driver's error.
     pub fn download<S: DevicePtr<T>>(&mut self, stream: &CudaStream, source: &S) -> Result<(), DeviceError> {
         let count = source.len();
         fits(count, self.length)?;

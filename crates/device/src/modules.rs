@@ -5,7 +5,7 @@ use super::launch::Module;
 use super::source::Source;
 use std::sync::{Arc, Condvar, Mutex};
 
-/// The outcome of a source; none while it compiles.
+/// The outcome of compiling a source; `None` while it compiles.
 pub(super) type Fate = Option<Result<Arc<Module>, DeviceError>>;
 
 /// The modules that a device was asked to load.

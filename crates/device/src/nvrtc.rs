@@ -1,7 +1,7 @@
-//! The run-time compiler of kernels, loaded where it is found.
+//! The run-time compiler of kernels, loaded from wherever it is found.
 //!
-//! The few functions needed are bound here and not through cudarc: its loader knows only the file names of one CUDA
-//! version, searches only the loader's path, and panics where the library is missing.
+//! The few functions needed are bound here and not through cudarc, whose loader knows only the file names of one CUDA
+//! version, searches only the loader's path, and panics if the library is missing.
 
 #![allow(unsafe_code, reason = "calls of the compiler library are foreign")]
 
@@ -18,21 +18,21 @@ use std::sync::OnceLock;
 /// A kernel source compiled for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Machine code, or PTX where the compiler does not know the architecture.
+    /// Machine code, or PTX if the compiler does not know the architecture.
     pub code: Vec<u8>,
-    /// Wanted kernels and the symbols they became.
+    /// The requested kernels and their symbols in the code.
     pub symbols: Vec<(String, String)>,
 }
 
-/// The compiler.
+/// The run-time compiler.
 #[derive(Debug)]
 pub struct Nvrtc {
-    /// Version, major and minor.
+    /// The compiler's version, major and minor.
     pub version: (i32, i32),
-    /// Where it was found.
+    /// The path of the compiler's library.
     pub path: PathBuf,
     functions: Functions,
-    /// The functions live as long as it.
+    /// The library, which must live as long as the functions.
     _library: Library,
 }
 
@@ -42,7 +42,7 @@ type Text = *const c_char;
 type Size = unsafe extern "C" fn(Handle, *mut usize) -> Status;
 type Get = unsafe extern "C" fn(Handle, *mut c_char) -> Status;
 
-/// The two functions that hand out a text or code of a program.
+/// The two functions that return a text or the code of a program.
 #[derive(Clone, Copy, Debug)]
 struct Output {
     size: Size,
@@ -96,7 +96,7 @@ impl Functions {
         }
     }
 
-    /// An error where a call did not return 0.
+    /// Returns an error if a call did not return 0.
     fn check(&self, status: Status, what: &str) -> Result<(), DeviceError> {
         if status == 0 {
             return Ok(());
@@ -106,19 +106,19 @@ impl Functions {
         let cause = if text.is_null() {
             format!("status {status}")
         } else {
-            // SAFETY: as above.
+            // SAFETY: the answer is not null, and it is a text that is never freed.
             unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
         };
         Err(DeviceError::Failed { what: what.into(), cause })
     }
 }
 
-/// The loader's message, without its wrapping.
+/// Returns the loader's message without the text around it.
 fn told(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// The path of a library that the loader found by name; the name where the system does not tell.
+/// Returns the path of a library that the loader found by name; the name if the system does not provide the path.
 fn place(name: &Path) -> PathBuf {
     let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut paths = loaded.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])));
@@ -131,14 +131,14 @@ fn place(name: &Path) -> PathBuf {
     found.unwrap_or(name).into()
 }
 
-/// The oldest version used.
+/// The oldest supported version.
 const OLDEST: i32 = 12;
 
 impl Nvrtc {
-    /// The compiler of this machine, searched once.
+    /// Returns the compiler of this machine, searched once.
     ///
     /// # Errors
-    /// There is none; the message lists the places searched.
+    /// Returns an error if there is none; the message lists the places searched.
     pub fn get() -> Result<&'static Nvrtc, DeviceError> {
         static FOUND: OnceLock<Result<Nvrtc, DeviceError>> = OnceLock::new();
         FOUND.get_or_init(Nvrtc::find).as_ref().map_err(Clone::clone)
@@ -150,7 +150,7 @@ impl Nvrtc {
             let cannot = |cause| format!("FANGS_NVRTC names {}, which cannot be used: {cause}", path.display());
             return Nvrtc::load(&path).map_err(|cause| DeviceError::Unusable(cannot(cause)));
         }
-        // a driver may refuse code of a compiler of a later major version
+        // a driver may reject code of a compiler of a later major version
         let driver = driver().map_or(i32::MAX, |(major, _)| major);
         let mut later = None;
         for path in candidates(|name| std::env::var_os(name), &ROOTS) {
@@ -169,7 +169,7 @@ impl Nvrtc {
         })
     }
 
-    /// Loads a library, named by a path or for the loader.
+    /// Loads a library by its path, or by a name that the loader resolves.
     fn load(path: &Path) -> Result<Nvrtc, String> {
         // SAFETY: loading runs the initialisers of NVIDIA's library, which have no requirements.
         let library = unsafe { Library::new(path) }.map_err(|error| told(&error))?;
@@ -184,14 +184,14 @@ impl Nvrtc {
         Ok(Nvrtc { version: (major, minor), path: place(path), functions, _library: library })
     }
 
-    /// Architectures that it compiles machine code for, such as 90.
+    /// Returns the architectures for which it compiles machine code, such as 90.
     ///
     /// # Errors
-    /// The library's.
+    /// Returns the library's error.
     pub fn architectures(&self) -> Result<Vec<i32>, DeviceError> {
         let mut count = 0;
         let what = "asking the CUDA compiler for its architectures";
-        // SAFETY: the list has as many places as the first call says.
+        // SAFETY: the list has the number of entries that the first call returns.
         unsafe {
             self.functions.check((self.functions.get_num_supported_archs)(&mut count), what)?;
             let mut list = vec![0; count.max(0) as usize];
@@ -200,11 +200,11 @@ impl Nvrtc {
         }
     }
 
-    /// Compiles for an architecture, given as 10 * major + minor. One that the compiler does not know yet gets the PTX
-    /// of the latest one before it.
+    /// Compiles for an architecture, given as 10 * major + minor. If the compiler does not know the architecture yet,
+    /// the result is PTX for the latest one before it.
     ///
     /// # Errors
-    /// The compiler's messages with file and line, or an architecture that is too old for it.
+    /// Returns the compiler's messages with file and line, or that the architecture is too old for the compiler.
     pub fn compile(&self, source: &Source, architecture: i32) -> Result<Image, DeviceError> {
         let known = self.architectures()?;
         let (target, machine) = match known.iter().filter(|&&arch| arch <= architecture).max() {

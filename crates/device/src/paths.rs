@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 /// Names of the library; the version in the loader's path comes first.
 const NAMES: [&str; 5] = ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "nvrtc64_130_0.dll", "nvrtc64_120_0.dll"];
 
-/// Folders of a toolkit that hold libraries.
+/// Folders of a toolkit that contain libraries.
 const LIBRARIES: [&str; 5] = ["lib64", "lib", "bin", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"];
 
-/// What the wheels `nvidia-cuda-nvrtc` (13) and `nvidia-cuda-nvrtc-cu12` install, under `site-packages`.
+/// Folders that the wheels `nvidia-cuda-nvrtc` (13) and `nvidia-cuda-nvrtc-cu12` install under `site-packages`.
 const WHEELS: [&str; 4] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cu13/bin", "nvidia/cuda_nvrtc/bin"];
 
-/// Places to search besides the environment.
+/// Folders to search in addition to those in the environment.
 pub(super) struct Roots<'a> {
-    /// Folders that hold `cuda`, `cuda-12.9` and the like.
+    /// Folders that contain `cuda`, `cuda-12.9` and the like.
     pub toolkits: &'a [&'a str],
-    /// Folders that hold `python3.11` and the like.
+    /// Folders that contain `python3.11` and the like.
     pub pythons: &'a [&'a str],
 }
 
 pub(super) const ROOTS: Roots<'static> =
     Roots { toolkits: &["/usr/local", "/opt"], pythons: &["/usr/local/lib", "/usr/lib"] };
 
-/// Candidates, best first: bare names are for the loader, paths exist.
+/// Returns candidates, best first. Bare names are for the loader; all paths exist.
 pub(super) fn candidates(environment: impl Fn(&str) -> Option<OsString>, roots: &Roots) -> Vec<PathBuf> {
     let variable = |name: &str| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn candidates(environment: impl Fn(&str) -> Option<OsString>, roots: 
         toolkit(&root);
     }
 
-    // the prefix of a Python holds bin/python3 and lib/python3.11/site-packages
+    // the prefix of a Python contains bin/python3 and lib/python3.11/site-packages
     let mut prefixes: Vec<PathBuf> = variable("VIRTUAL_ENV").into_iter().collect();
     for folder in environment("PATH").iter().flat_map(std::env::split_paths) {
         match (folder.parent(), folder.file_name()) {
@@ -66,7 +66,8 @@ pub(super) fn candidates(environment: impl Fn(&str) -> Option<OsString>, roots: 
     found
 }
 
-/// The entries of a folder with a prefix, the last names (the highest versions) first.
+/// Returns the entries of a folder that begin with a prefix, in descending order, so that the highest versions come
+/// first.
 fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =

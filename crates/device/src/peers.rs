@@ -17,7 +17,7 @@ pub fn can_connect(devices: &[Arc<Cuda>]) -> bool {
 /// Lets the kernels of each device read and write the memory of all others.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the driver's error.
 pub fn connect(devices: &[Arc<Cuda>]) -> Result<(), DeviceError> {
     pairs(devices).try_for_each(Pair::connect).map_err(failed("connecting devices"))
 }

@@ -1,5 +1,5 @@
-//! What Rust and kernels share is stated once, in Rust: a generated header declares constants to kernels, and the
-//! kernels' compiler asserts that structures lie as here.
+//! Definitions shared by Rust and kernels, stated once, in Rust: a generated header declares constants to kernels, and
+//! the kernels' compiler asserts that structures have the same layout.
 
 pub use crate::{constants, device_structs};
 use std::fmt::Write;
@@ -7,25 +7,25 @@ use std::fmt::Write;
 /// The header that declares a source's constants.
 pub(super) const CONSTANTS: &str = "constants.cuh";
 
-/// A structure that kernels read or write; `device_structs!` makes them.
+/// A structure that kernels read or write; `device_structs!` implements it.
 pub trait DeviceStruct {
-    /// Assertions in C++ that the kernels' structure has the same size, and each field at the same place.
+    /// Returns assertions in C++ that the kernels' structure has the same size, and each field the same offset.
     fn assertions() -> String;
 }
 
-/// Assertions for a structure `name` of `size` bytes, with fields at these places. The compiler has no `offsetof`; it
-/// has what that is made of.
+/// Returns assertions for a structure `name` of `size` bytes, with the offsets of its fields. The compiler has no
+/// `offsetof`, so they use the intrinsic behind it.
 pub fn assertions(name: &str, size: usize, fields: &[(&str, usize)]) -> String {
     let mut text = format!("\nstatic_assert(sizeof({name}) == {size}, \"the host's {name} has {size} bytes\");\n");
     for (field, place) in fields.iter().filter(|(field, _)| !field.is_empty()) {
         let message = format!("the host's {name} has {field} at {place}");
-        // what is written to a string is written
+        // writing to a string cannot fail
         let _ = writeln!(text, "static_assert(__INTADDR__(&(({name} *)0)->{field}) == {place}, \"{message}\");");
     }
     text
 }
 
-/// The declaration of a constant in C++: `value` as the kernels' `u32`, `i32`, `u64` or `i64`.
+/// Returns the declaration of a constant in C++, with `value` as the kernels' `u32`, `i32`, `u64` or `i64`.
 pub fn declaration(kind: &str, name: &str, value: i128) -> String {
     let (kind, suffix) = match kind {
         "i32" => ("int", ""),
@@ -36,15 +36,15 @@ pub fn declaration(kind: &str, name: &str, value: i128) -> String {
     format!("constexpr {kind} {name} = {value}{suffix};\n")
 }
 
-/// The declaration of a table of `u32` in C++.
+/// Returns the declaration of a table of `u32` in C++.
 pub fn table(name: &str, values: &[u64]) -> String {
     let list: Vec<String> = values.iter().map(u64::to_string).collect();
     format!("__device__ const unsigned int {name}[{}] = {{{}}};\n", values.len(), list.join(", "))
 }
 
-/// Structures that cross to kernels, each under the name that it has there: `struct Host as "Kernels" { … }`. A field
-/// that has another name there says so too: `host as "kernels": u32`, and one that is padding there has the name `""`.
-/// They are laid out as in C and have no padding here.
+/// Defines structures that are passed to kernels, each with its name there: `struct Host as "Kernels" { … }`. A field
+/// that has another name in the kernels states it too: `host as "kernels": u32`; one that is padding there has the name
+/// `""`. The structures have C layout and no padding on the host.
 #[macro_export]
 macro_rules! device_structs {
     ($(
@@ -90,10 +90,10 @@ macro_rules! constants {
 #[cfg(test)]
 mod tests {
     device_structs! {
-        /// Of a test.
+        /// A structure for a test.
         #[derive(Clone, Copy, Debug)]
         pub(super) struct Host as "Kernels" {
-            /// The first.
+            /// The first field.
             pub first: u64,
             tile as "x": [u32; 3],
             last: i32,

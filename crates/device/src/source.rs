@@ -1,30 +1,30 @@
-//! Compilation units: a text with all that it may include.
+//! Compilation units: a source with all that it may include.
 
 use super::shared::{CONSTANTS, DeviceStruct};
 use std::borrow::Cow;
 
-/// A text that others may include, by the name that they include it by.
+/// A source that others may include, with the name by which they include it.
 pub type Text = (&'static str, Cow<'static, str>);
 
-/// A compilation unit: a text, constants set before it, and the kernels wanted from it.
+/// A compilation unit: a source, constants set before it, and the kernels requested from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The name that error messages show.
     pub name: String,
-    /// Kernels wanted, as C++ expressions such as `sweep<4, 8>`; all are instantiated.
+    /// The requested kernels, as C++ expressions such as `sweep<4, 8>`; all are instantiated.
     pub kernels: Vec<String>,
-    /// Macros set before the text: constants of the problem.
+    /// Macros set before the source: constants of the problem.
     pub constants: Vec<(String, String)>,
-    /// The text.
+    /// The source text.
     pub text: String,
-    /// The texts that it may include.
+    /// The sources that it may include.
     library: &'static [Text],
-    /// What `constants.cuh` declares.
+    /// The declarations in `constants.cuh`.
     declared: String,
 }
 
 impl Source {
-    /// A text that may include others of a library; `kernels` has the program's own.
+    /// Makes a unit of a source that may include others of a library. The crate `kernels` has the program's library.
     pub fn new(name: impl Into<String>, text: impl Into<String>, library: &'static [Text]) -> Source {
         Source {
             name: name.into(),
@@ -36,7 +36,7 @@ impl Source {
         }
     }
 
-    /// The texts that it includes, directly or indirectly, by name.
+    /// Returns the sources that it includes, directly or indirectly, sorted by name.
     pub fn includes(&self) -> Vec<(&str, &str)> {
         let names = |text: &str| -> Vec<String> {
             let lines =
@@ -58,7 +58,7 @@ impl Source {
         found
     }
 
-    /// Declares constants of Rust, as `constants!` writes them: `constants.cuh` has them.
+    /// Declares constants of Rust in `constants.cuh`; `constants!` writes the declarations.
     #[must_use]
     pub fn declare(mut self, constants: &str) -> Source {
         if self.declared.is_empty() {
@@ -68,21 +68,21 @@ impl Source {
         self
     }
 
-    /// Asserts that a structure of Rust lies as the text's own does.
+    /// Asserts that a structure of Rust has the layout of the source's own.
     #[must_use]
     pub fn asserts<T: DeviceStruct>(mut self) -> Source {
         self.text.push_str(&T::assertions());
         self
     }
 
-    /// Asserts that a constant that the text states itself, so that it can be copied, is that of Rust.
+    /// Asserts that a constant that the source states itself, so that the source can be copied, equals that of Rust.
     #[must_use]
     pub fn agrees(mut self, name: &str, value: u32) -> Source {
         self.text.push_str(&format!("\nstatic_assert({name} == {value}u, \"the host's {name} is {value}\");\n"));
         self
     }
 
-    /// Appends another text with what it needs.
+    /// Appends another source with its constants and declarations.
     #[must_use]
     pub fn followed_by(mut self, other: &Source) -> Source {
         self.text.push_str(&format!("\n#line 1 \"{}\"\n{}", other.name, other.text));
@@ -98,7 +98,7 @@ impl Source {
         self
     }
 
-    /// Adds a kernel.
+    /// Requests a kernel.
     #[must_use]
     pub fn kernel(mut self, expression: impl Into<String>) -> Source {
         self.kernels.push(expression.into());

@@ -1,4 +1,4 @@
-//! What is installed and usable.
+//! A survey of what is installed and usable.
 
 use super::cuda::Cuda;
 use super::driver::driver;
@@ -6,7 +6,7 @@ use super::find::devices;
 use super::info::{Found, Info, Survey};
 use super::nvrtc::Nvrtc;
 
-/// The report of `fangs devices`. Opens each device.
+/// Returns the survey that `fangs devices` reports. Opens each device.
 pub fn survey() -> Survey {
     let compiler = Nvrtc::get().map(|nvrtc| (nvrtc.version, nvrtc.path.clone()));
     let found = |info: Info| {

@@ -1,16 +1,16 @@
-//! An assignment with the cost of every value under the others' values kept, for drivers of the CPU that move one
-//! variable at a time.
+//! An assignment with the cost of every value, given the values of the other variables, kept up to date, for drivers on
+//! the CPU that move one variable at a time.
 
 use crate::core::layout::{MoveLayout, UNWATCHED, ValueMove, energy};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
 
-/// The assignment.
+/// The assignment and its costs.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub values: Vec<u16>,
-    /// What each value costs under the others' values.
+    /// The cost of each value, given the values of the other variables.
     pub costs: Vec<i32>,
     /// Sum of the tables' entries.
     pub energy: i64,
@@ -29,13 +29,13 @@ impl Kept {
         Ok(Kept { values, costs, energy })
     }
 
-    /// What each value of a variable costs.
+    /// Returns the cost of each value of a variable.
     #[inline(always)]
     pub fn costs_of(&self, layout: &MoveLayout, v: usize) -> &[i32] {
         &self.costs[layout.range(v)]
     }
 
-    /// A variable goes to a value.
+    /// Moves a variable to a value.
     #[inline(always)]
     pub fn set(&mut self, tables: &ValueTables, layout: &MoveLayout, v: usize, value: u16) {
         let costs = self.costs_of(layout, v);

@@ -1,5 +1,5 @@
-//! The drivers of the search but annealing: each looks for better solutions in its own way, a round of bounded work at
-//! a time. [`driver`](fangs_search_core::driver) says how to add one.
+//! The drivers of the search except annealing: each searches for better solutions by its own method, in rounds of
+//! bounded work. [`driver`](fangs_search_core::driver) describes how to add one.
 
 pub mod cycling;
 pub mod ejection;
@@ -15,7 +15,7 @@ mod tuning;
 mod walks;
 pub mod weighting;
 
-// other crates, by the names that their areas have everywhere
+// the areas of other crates, under the names that they have everywhere in the workspace
 use fangs_base::{error, rng, stop, threads};
 use fangs_bounds::{bounds, reduce};
 use fangs_device as device;

@@ -1,9 +1,9 @@
-//! Depth-first searches of the whole core, led and pruned by shifted costs, that leave the best child ever more often
-//! (limited discrepancy search: Harvey, Ginsberg, 1995): once it is known what else a choice rules out, most of the
-//! others follow. Where few variables decide for many, as whether a warehouse is open does, a first descent has what
-//! walks that change a few values do not come to.
+//! Limited-discrepancy search: depth-first searches of the whole problem, guided and pruned by cost shifting (soft arc
+//! consistency), that deviate from the best child ever more often (Harvey, Ginsberg, 1995). Propagation shows what else
+//! a choice rules out, and then most other values follow. If few variables decide for many, such as whether a warehouse
+//! is open, a first descent finds solutions that walks of small changes do not reach.
 //!
-//! A search begins again each time, with what was found since as its limit.
+//! Each search begins again, with the incumbent as its limit.
 
 use super::tuning::limited_discrepancy::{BEGIN, FUNCTION_WORK, LEAST_PASSES, LEAST_REACH, MOST_REACH, PASSES};
 use crate::bounds::Probe;
@@ -24,17 +24,17 @@ pub fn make(_: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 
 #[derive(Default)]
 pub(crate) struct LimitedDiscrepancy {
-    /// How often a path may leave the best child.
+    /// Number of times that a path may deviate from the best child.
     discrepancies: usize,
-    /// Entries that the next search may look at; 0 before the first.
+    /// Number of entries that the next search may read; 0 before the first.
     reach: u64,
-    /// Whether there is nothing better, or no search will find it.
+    /// Whether nothing is better, or no search will find it.
     over: bool,
-    /// Whether a search comes far on this core, once that was asked for.
+    /// Whether searches are useful on this problem, once that was determined.
     fits: OnceCell<bool>,
 }
 
-/// Entries that a pass over all variables looks at, about.
+/// Returns the approximate number of entries that a pass over all variables reads.
 fn pass(problem: &Problem) -> u64 {
     let entries = problem.functions.iter().map(|function| {
         let of_variables = function.scope.len() as u64;
@@ -44,7 +44,7 @@ fn pass(problem: &Problem) -> u64 {
 }
 
 impl LimitedDiscrepancy {
-    /// One search; returns its work.
+    /// Makes one search and returns its work.
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> u64 {
         let problem = &context.tables.problem;
         if self.reach == 0 {
@@ -98,7 +98,7 @@ impl Driver for LimitedDiscrepancy {
         while !self.over && work < ROUND_WORK && !stop.is_set() {
             work += self.search(context, pool, stop).max(1);
         }
-        // with nothing left to do a round counts as a whole one: alone, it is the bounds' turn
+        // with nothing left to do a round counts as a full one, so that a driver alone leaves time to bounds
         Effort { ratings: work, work: if work == 0 { ROUND_WORK } else { work }, ..Effort::default() }
     }
 
@@ -128,7 +128,7 @@ mod tests {
                 let values = (0..problem.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
                 pool.offer(&Elite::new(&context.tables, values));
             }
-            // what a solution costs
+            // the cost of a solution; `None` if it is infeasible
             let cost = |energy: Energy| {
                 let total = energy.total.saturating_add(problem.constant);
                 (energy.violations == 0 && total < problem.top).then_some(total)
@@ -144,7 +144,7 @@ mod tests {
                 let before = pool.best();
                 assert!(driver.round(&context, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
             }
-            // costs too large to be shifted are not searched
+            // costs too large for cost shifting are not searched
             let fits = Probe::new(1, 0).search(&problem, problem.top, &Stop::new()).is_some();
             if count <= 20_000 && fits {
                 let found = pool.elites().iter().filter_map(|elite| cost(elite.energy)).min();
@@ -165,7 +165,7 @@ mod tests {
                 .expect("no stop is set"),
         );
         let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
-        // each store has the nearest of those that are open
+        // each store has the nearest open warehouse
         let core = &context.tables.problem;
         let cost = |open: usize| -> i64 {
             let of_store = |v: usize| (0..8).filter(|w| open >> w & 1 == 1).map(|w| core.unary[v][w]).min();

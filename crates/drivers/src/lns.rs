@@ -1,14 +1,14 @@
-//! Large neighbourhood search with propagation: a state frees a connected cluster of variables of a good assignment and
-//! searches it depth first, pruned and led by shifted costs, within limited discrepancies and work; equal or better is
-//! accepted. Clusters grow while searches come to their end and shrink where they do not (VNS/LDS+CP: Loudni,
-//! Boizumault, 2008; UDGVNS: Ouali, Allouche, de Givry, Loudni, Lebbah, Eckhardt, Loukil, 2017).
+//! Large-neighbourhood search with propagation. A state frees a connected cluster of variables of a good assignment and
+//! searches it depth first, pruned and guided by cost shifting (soft arc consistency), with limits on discrepancies and
+//! work. Equal or better assignments are accepted. Clusters grow while searches are complete and shrink otherwise
+//! (VNS/LDS+CP: Loudni, Boizumault, 2008; UDGVNS: Ouali, Allouche, de Givry, Loudni, Lebbah, Eckhardt, Loukil, 2017).
 //!
-//! Now and then a state *fuses* its assignment with an elite: what they agree on is fixed, the rest has the values of
-//! both. The same search finds their best child, by elimination at once where that takes little, else by fixing more
-//! first.
+//! Sometimes a state *fuses* its assignment with an elite: variables on which both agree are fixed, and the others may
+//! take the values of both. The same search finds their best child, by elimination at once if that takes little work,
+//! otherwise by fixing more first.
 //!
-//! A state's turn is a function of its state and the pool before the round, and work is counted, so threads change
-//! nothing.
+//! A state's slice is a function of its state and of the pool before the round, and work is counted, so that the number
+//! of threads does not change the result.
 
 use super::tuning::lns::{
     BEGIN, BEGINNINGS, DISCREPANCIES, DOUBLING, FUSED, FUSION, GROWTH, LEAST, LEAST_REACH, MOST_REACH, PATIENCE,
@@ -35,23 +35,24 @@ pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 pub(crate) struct Lns {
     rng: Rng,
     states: Vec<LnsState>,
-    /// By variable the functions that read it.
+    /// The functions of each variable.
     incidence: Readers,
 }
 
-/// One of them.
+/// A state of the search.
 struct LnsState {
     rng: Rng,
     elite: Elite,
     discrepancies: usize,
-    /// Variables of the next cluster.
+    /// Number of variables of the next cluster.
     size: f64,
-    /// Entries that a search may look at.
+    /// Number of entries that a search may read.
     reach: u64,
-    /// Searches since anything better.
+    /// Number of searches since the last improvement.
     failed: u32,
-    /// By variable its place in the part at work, and its neighbours in the cluster that grows.
+    /// For each variable, its index in the present subproblem; `u32::MAX` outside it.
     places: Vec<u32>,
+    /// For each variable, the number of its neighbours in the growing cluster.
     links: Vec<u32>,
 }
 
@@ -78,12 +79,13 @@ impl Lns {
         Ok(())
     }
 
-    /// One round; whether it did anything.
+    /// Makes one round.
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
         if self.states.is_empty() {
             self.open(context, stop)?;
         }
-        // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
+        // made here: a thread that makes regions during a slice might be given another slice, which would wait for them
+        // forever
         let _ = context.regions(stop)?;
         if pool.elites().is_empty() {
             let values = (0..context.variables()).map(|v| self.rng.index(context.tables.domain(v)) as u16).collect();
@@ -101,7 +103,7 @@ impl Lns {
         Ok(effort)
     }
 
-    /// Sends states elsewhere that have none yet or find nothing: the first one follows the best of all.
+    /// Moves states that have no elite or stagnate to an elite. The first state follows the best elite.
     fn settle(&mut self, elites: &[Elite]) {
         for (k, state) in self.states.iter_mut().enumerate() {
             let next = match (k, state.elite.is_known()) {
@@ -117,7 +119,7 @@ impl Lns {
 }
 
 impl LnsState {
-    /// Searches until the work of a turn is done.
+    /// Searches until the work of a slice is done.
     fn turn(&mut self, context: &SearchContext, whole: &Whole, elites: &[Elite], stop: &Stop) -> Effort {
         let mut turn = Effort::default();
         let mut values = std::mem::take(&mut self.elite.values);
@@ -154,14 +156,15 @@ impl LnsState {
                 (values, total) = (better, cost);
             }
         }
-        // what it cannot evaluate any more is lost
+        // an assignment that can no longer be evaluated is lost
         self.elite = Elite::until(&context.tables, values, stop).unwrap_or_else(|_| Elite::none());
         turn.work += context.variables() as u64 + 4 * context.tables.problem.functions.len() as u64;
         turn
     }
 
-    /// A connected cluster, around a variable that costs much or any other, with all values. Shuffled ones: of equal
-    /// costs the first is tried first. With the values of the assignment first, scen07 was worse and others no better.
+    /// Returns a connected cluster, around a variable of high cost or any other, with all values in random order,
+    /// because the first of values of equal costs is tried first. With the values of the assignment first, scen07 was
+    /// worse and others no better.
     fn cluster(&mut self, context: &SearchContext, values: &[u16]) -> Vec<Choice> {
         let n = context.variables();
         let rng = &mut self.rng;
@@ -183,7 +186,7 @@ impl LnsState {
         self.links[begin] = 1;
         while cluster.len() < wanted {
             if border.is_empty() {
-                // another component
+                // continue in another component
                 let mut v = rng.index(n);
                 while self.links[v] > 0 {
                     v = (v + 1) % n;
@@ -212,8 +215,8 @@ impl LnsState {
         cluster
     }
 
-    /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part
-    /// of it.
+    /// Returns the variables in which two assignments differ, with the values of both; a connected part of them if they
+    /// are more than the work of a slice.
     fn fusion(
         &mut self,
         context: &SearchContext,
@@ -244,8 +247,8 @@ impl LnsState {
     }
 }
 
-/// Searches for something not worse than the base. Returns what it costs, the assignment where it is another, and
-/// whether the work was not enough; nothing where costs are too large to be shifted.
+/// Searches for an assignment not worse than the base. Returns its cost, the assignment if it is another, and whether
+/// the work was insufficient. Returns `None` if costs are too large for cost shifting.
 fn improve(
     whole: &Whole,
     base: Base,
@@ -262,7 +265,7 @@ fn improve(
     let part = Subproblem::new(whole, base, choices, ub, places);
     turn.work += part.work;
     let Probed { solution, short, work, .. } = limits.search(&part.problem, ub, stop)?;
-    // an entry takes one and a half nanoseconds on SPOT5 and CELAR, twice that where tables are tiny
+    // an entry takes one and a half nanoseconds on SPOT5 and CELAR, twice that if tables are tiny
     turn.work += work / 2 * 3;
     turn.ratings += work;
     let Some(solution) = solution else { return Some((base.total, None, short)) };
@@ -274,7 +277,7 @@ fn improve(
 
 impl Driver for Lns {
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        // to make its states takes longer than a turn
+        // making its states takes longer than a round
         !context.is_vast()
     }
 
@@ -322,7 +325,7 @@ mod tests {
         SearchContext::new(&Arc::new(problem.clone()), price(problem), None, rng)
     }
 
-    /// What `improve` makes of the choices without limits, and the least that any combination of them costs.
+    /// Returns the result of `improve` without limits, and the lowest cost of all combinations of the choices.
     fn improved(context: &SearchContext, values: &[u16], choices: &[Choice], leaf: f64) -> Option<(Cost, Cost)> {
         let tables = &context.tables;
         let energy = tables.energy(values);
@@ -419,7 +422,7 @@ mod tests {
         assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
     }
 
-    /// All pairs of `n` variables want to differ.
+    /// Returns a problem in which all pairs of `n` variables should differ.
     fn complete(n: usize) -> Problem {
         let table = Table::dense(vec![1, 0, 0, 1]);
         let pairs = (0..n as u32).flat_map(|a| (0..a).map(move |b| [b, a].into()));

@@ -1,4 +1,4 @@
-//! Bucket elimination in any semiring: algebra, tables, orders, plans and their execution on processors and devices.
+//! Bucket elimination in any semiring: algebra, tables, orders, plans, and their execution on processors and devices.
 
 pub mod algebra;
 pub mod elimination;

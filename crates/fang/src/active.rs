@@ -1,7 +1,7 @@
 //! The set of active variables of a state.
 
-/// Which variables of a state await an assignment: one bit a variable in words of 64, so that a scan passes
-/// over inactive regions a word at a time (section 3.8).
+/// The variables of a state that await an assignment. A variable takes one bit in words of 64, so that a scan skips
+/// inactive regions a word at a time (section 3.8).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Active {
     words: Vec<u64>,
@@ -9,12 +9,12 @@ pub struct Active {
 }
 
 impl Active {
-    /// A set over `variables` variables, none of them active.
+    /// Returns a set over `variables` variables, none of which is active.
     pub fn new(variables: usize) -> Self {
         Active { words: vec![0; variables.div_ceil(64)], variables }
     }
 
-    /// The set that [`words`](Self::words) show.
+    /// Returns the set with these [`words`](Self::words).
     pub(super) fn from_words(variables: usize, words: &[u64]) -> Self {
         debug_assert_eq!(words.len(), variables.div_ceil(64));
         Active { words: words.to_vec(), variables }
@@ -24,7 +24,7 @@ impl Active {
         &self.words
     }
 
-    /// How many variables there are, active or not.
+    /// Returns the number of variables, active or not.
     pub fn variables(&self) -> usize {
         self.variables
     }
@@ -33,7 +33,7 @@ impl Active {
     ///
     /// # Panics
     ///
-    /// Where there is no such variable.
+    /// Panics if there is no such variable.
     #[inline]
     pub fn activate(&mut self, variable: usize) {
         assert!(variable < self.variables, "variable {variable} of {}", self.variables);
@@ -61,25 +61,25 @@ impl Active {
         self.words.fill(0);
     }
 
-    /// Whether `variable` is active.
+    /// Returns whether `variable` is active.
     #[inline]
     pub fn contains(&self, variable: usize) -> bool {
         self.words.get(variable / 64).is_some_and(|word| word >> (variable % 64) & 1 != 0)
     }
 
-    /// How many variables are active.
+    /// Returns the number of active variables.
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether no variable is active.
+    /// Returns whether no variable is active.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// The first active variable at or after `from`.
+    /// Returns the first active variable at or after `from`, or `None` if there is none.
     ///
-    /// Unlike an iterator this borrows nothing between two calls, so that an assignment may change the set.
+    /// Unlike an iterator, this borrows nothing between two calls, so that an assignment may change the set.
     #[inline]
     pub fn next(&self, from: usize) -> Option<usize> {
         let first = from / 64;
@@ -93,7 +93,7 @@ impl Active {
         Some(base + word.trailing_zeros() as usize)
     }
 
-    /// The active variables in ascending order.
+    /// Returns the active variables in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         std::iter::successors(self.next(0), |&variable| self.next(variable + 1))
     }
@@ -104,7 +104,7 @@ impl Clone for Active {
         Active { words: self.words.clone(), variables: self.variables }
     }
 
-    /// Keeps the words' allocation, which the derived form would not.
+    /// keeps the allocation of the words, unlike the derived implementation
     fn clone_from(&mut self, source: &Self) {
         self.words.clone_from(&source.words);
         self.variables = source.variables;

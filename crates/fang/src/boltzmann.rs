@@ -1,22 +1,22 @@
-//! Boltzmann weights in integers: the same on every device, and vector code without a table.
+//! Boltzmann weights in integers, equal on every device and computed by vector code without a table.
 
 /// Halvings of the weight after which a possibility is dropped (a factor of 4e-7, about 15 temperatures).
 const HALVINGS: u32 = 21;
 
 /// Weights exp(-delta / T) of integer cost differences, as integers up to 2^21.
 ///
-/// delta / (T ln 2) is formed in 16-bit fixed point; its whole part shifts, its fraction goes through a parabola that
-/// meets 2^-f at 0, 1/2 and 1 (relative error below 2e-3).
+/// delta / (T ln 2) is computed in 16-bit fixed point. Its integer part shifts; its fraction goes through a parabola
+/// that equals 2^-f at 0, 1/2 and 1 (relative error below 2e-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boltzmann {
-    /// Differences beyond this weigh nothing.
+    /// Differences above this have weight 0.
     limit: u32,
     /// Halvings for each unit of difference, with 16 + 11 fractional bits.
     slope: u32,
 }
 
 impl Boltzmann {
-    /// The weights of temperature `temperature` (in the units of the differences).
+    /// Returns the weights of a temperature, in the units of the differences.
     pub fn new(temperature: f64) -> Self {
         let halving = temperature * std::f64::consts::LN_2;
         let slope = f64::from(1u32 << 27) / halving;
@@ -28,15 +28,15 @@ impl Boltzmann {
         Boltzmann { limit: limit as u32, slope: slope.max(1.0) as u32 }
     }
 
-    /// Temperature zero: only the best possibilities, all alike.
+    /// The weights of temperature zero: only the best possibilities have weight, all the same.
     pub const GREEDY: Self = Boltzmann { limit: 0, slope: 0 };
 
-    /// Limit and slope, all that weights are made of.
+    /// Returns the limit and the slope, which determine all weights.
     pub fn numbers(&self) -> [u32; 2] {
         [self.limit, self.slope]
     }
 
-    /// The weight of a possibility that costs `delta` more than the best.
+    /// Returns the weight of a possibility that costs `delta` more than the best one.
     #[inline(always)]
     pub fn weight(&self, delta: u32) -> u32 {
         let halvings = delta.min(self.limit).wrapping_mul(self.slope) >> 11;
@@ -48,7 +48,7 @@ impl Boltzmann {
     }
 }
 
-/// The least rating seen.
+/// The least rating so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Least(
     /// The rating.
@@ -61,7 +61,7 @@ impl Default for Least {
     }
 }
 
-/// Weights of rows, and their sum. Ratings that pad a row are so large that their weight is 0.
+/// Computes the weights of a row and returns their sum. Ratings that pad a row are so large that their weight is 0.
 #[inline(always)]
 pub fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
     for (weight, &rating) in weights.iter_mut().zip(ratings) {

@@ -1,32 +1,32 @@
-//! Which heuristic serves which variable (variable types, sections 3 and 3.8).
+//! The heuristic of each variable (variable types, sections 3 and 3.8).
 
 use super::LocalHeuristic;
 use super::engine::{Scratch, assign_variable};
 use crate::Error;
 
-/// Finds the heuristic of a variable. Resolved at compile time: the engine is instantiated for each heuristic, as
-/// the paper's kernels are.
+/// Finds the heuristic of a variable. It is resolved at compile time: the engine is instantiated for each heuristic,
+/// like the paper's kernels.
 pub trait Dispatch<S: ?Sized> {
     /// Storage that assignments reuse, one for each thread.
     type Scratch: Default;
 
-    /// How many types of variables there are.
+    /// Returns the number of types of variables.
     fn types(&self) -> usize {
         1
     }
 
-    /// The type of `variable`, below [`types`](Self::types). Types are assigned in ascending order.
+    /// Returns the type of `variable`, below [`types`](Self::types). Types are assigned in ascending order.
     #[inline(always)]
     fn type_of(&self, variable: usize) -> usize {
         let _ = variable;
         0
     }
 
-    /// [`assign_variable`] with the variable's heuristic.
+    /// Calls [`assign_variable`] with the variable's heuristic.
     fn assign(&self, state: &mut S, variable: usize, draw: u64, scratch: &mut Self::Scratch) -> Option<usize>;
 }
 
-/// One heuristic for all variables.
+/// A dispatch with one heuristic for all variables.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uniform<H>(pub H);
 
@@ -39,7 +39,7 @@ impl<S: ?Sized, H: LocalHeuristic<S>> Dispatch<S> for Uniform<H> {
     }
 }
 
-/// A heuristic for each type of variable: a tuple of two to four.
+/// A dispatch with a heuristic for each type of variable: a tuple of two to four.
 #[derive(Clone, Debug)]
 pub struct ByType<H> {
     types: Vec<u8>,
@@ -47,7 +47,10 @@ pub struct ByType<H> {
 }
 
 impl<H: Heuristics> ByType<H> {
-    /// `types[variable]` is the place in `heuristics` of the one that serves `variable`.
+    /// Returns the dispatch in which `types[variable]` is the index in `heuristics` of the variable's heuristic.
+    ///
+    /// # Errors
+    /// Returns an error if a type has no heuristic.
     pub fn new(types: Vec<u8>, heuristics: H) -> Result<Self, Error> {
         match types.iter().position(|&kind| usize::from(kind) >= H::COUNT) {
             Some(variable) => Err(Error::Usage(format!(
@@ -60,9 +63,9 @@ impl<H: Heuristics> ByType<H> {
     }
 }
 
-/// Tuples of heuristics that [`ByType`] takes.
+/// A tuple of heuristics for [`ByType`].
 pub trait Heuristics {
-    /// How many there are.
+    /// The number of heuristics.
     const COUNT: usize;
 }
 

@@ -3,27 +3,27 @@
 use super::{Active, LocalHeuristic};
 use crate::rng::{Rng, below};
 
-/// What the engine needs of a state besides what its heuristics know.
+/// The part of a state that the engine needs, besides what its heuristics read.
 pub trait State {
-    /// The variables that await an assignment.
+    /// Returns the variables that await an assignment.
     fn active(&mut self) -> &mut Active;
 
-    /// The state's successor value: the random stream that decides all its assignments.
+    /// Returns the state's successor value: the random stream that decides all its assignments.
     fn rng(&mut self) -> &mut Rng;
 }
 
-/// Rating and weight storage of one variable, kept between assignments so that none of them allocates.
+/// Storage for the ratings and weights of one variable, kept between assignments so that none of them allocates.
 ///
-/// The paper stores a rating and a 64-bit prefix sum for every possibility of every state (3.7). Here only the
-/// variable in hand has storage, one for each thread, and prefix sums exist only inside [`select`].
+/// The paper stores a rating and a 64-bit prefix sum for every possibility of every state (3.7). Here only the variable
+/// being assigned has storage, one for each thread, and prefix sums exist only inside [`select`].
 #[derive(Clone, Debug, Default)]
 pub struct Scratch<R> {
     ratings: Vec<R>,
     weights: Vec<u32>,
 }
 
-/// Rates, aggregates, maps and assigns one variable by 64 random bits; returns the possibility taken, `None`
-/// where all have weight 0. Activation is left to the caller.
+/// Rates, aggregates, maps and assigns one variable by 64 random bits. Returns the selected possibility, or `None` if
+/// all have weight 0. Activation is left to the caller.
 #[inline(always)]
 pub fn assign_variable<S: ?Sized, H: LocalHeuristic<S>>(
     heuristic: &H,
@@ -32,7 +32,7 @@ pub fn assign_variable<S: ?Sized, H: LocalHeuristic<S>>(
     draw: u64,
     scratch: &mut Scratch<H::Rating>,
 ) -> Option<usize> {
-    // arrays fix the length of loops over the commonest rows at compile time: 0.7 to 0.85 of a sweep's time
+    // arrays fix the trip count of loops over the most common rows at compile time: 0.7 to 0.85 of a sweep's time
     // (results/notes/cpu.md)
     match heuristic.possibilities(state, variable) {
         4 => assign_in(heuristic, state, variable, draw, &mut [H::Rating::default(); 4], &mut [0; 4]),
@@ -48,7 +48,7 @@ pub fn assign_variable<S: ?Sized, H: LocalHeuristic<S>>(
     }
 }
 
-/// [`assign_variable`] with room for the possibilities.
+/// Like [`assign_variable`], but with room for the ratings and weights.
 #[inline(always)]
 fn assign_in<S: ?Sized, H: LocalHeuristic<S>>(
     heuristic: &H,
@@ -66,8 +66,8 @@ fn assign_in<S: ?Sized, H: LocalHeuristic<S>>(
     Some(possibility)
 }
 
-/// The possibility that [`assign_variable`] takes, `None` where all have weight 0; their ratings stay where they were
-/// made.
+/// Returns the possibility that [`assign_variable`] would take, or `None` if all have weight 0. Leaves the ratings in
+/// `ratings`.
 #[inline(always)]
 pub fn choose<S: ?Sized, H: LocalHeuristic<S>>(
     heuristic: &H,
@@ -83,15 +83,15 @@ pub fn choose<S: ?Sized, H: LocalHeuristic<S>>(
     (total > 0).then(|| select(weights, below(draw, total)))
 }
 
-/// Possibilities of a segment. Segments are passed by their sums, which vectorise; prefix sums are made within
-/// the winning one only. Against a plain scan, 16 is ahead up to 10 possibilities, level to 64 and up to twice as
-/// fast beyond; 32 and more lose up to a third on rows of 32 to 64 and gain nothing on those of 1000.
+/// Possibilities of a segment. Segments are skipped by their sums, which vectorise; prefix sums are computed only
+/// within the selected one. Compared with a plain scan, 16 is ahead up to 10 possibilities, equal up to 64 and up to
+/// twice as fast beyond; 32 and more lose up to a third on rows of 32 to 64 and gain nothing on those of 1000.
 const SEGMENT: usize = 16;
 
-/// The possibility whose interval of the weights' prefix sums holds `v`, which must be below their sum.
+/// Returns the possibility whose interval of the weights' prefix sums contains `v`, which must be below their sum.
 ///
-/// The interval of possibility i is closed below and open above, left(i) <= v < right(i), so a weight of 0 is
-/// never picked. (Algorithm 1 prints the second comparison the wrong way round.)
+/// The interval of possibility i is closed below and open above, left(i) <= v < right(i), so that a weight of 0 is
+/// never selected. (Algorithm 1 prints the second comparison with the opposite sign.)
 #[inline(always)]
 pub fn select(weights: &[u32], mut v: u64) -> usize {
     let mut first = 0;
@@ -104,7 +104,7 @@ pub fn select(weights: &[u32], mut v: u64) -> usize {
         first += SEGMENT;
     }
     let segment = &weights[first..weights.len().min(first + SEGMENT)];
-    // Counting the right ends that v has passed goes to the segment's end but takes no unpredictable branch.
+    // Counting the right ends up to v visits the whole segment but takes no unpredictable branch.
     let mut right = 0;
     let mut passed = 0;
     for &weight in segment {

@@ -1,34 +1,34 @@
-//! What a domain gives the engine for one type of variable.
+//! The interface of a heuristic for one type of variable.
 
-/// Rates the possibilities of one variable of a state, without looking at the other possibilities.
+/// A heuristic that rates the possibilities of one variable of a state independently of each other.
 ///
-/// One implementation serves one type of variable. Only [`rate`](Self::rate), [`map`](Self::map) and what
-/// names the domain ([`possibilities`](Self::possibilities), [`assign`](Self::assign)) must be written; the
-/// `_all` forms exist to be replaced by vector code and must agree with the single forms bit for bit.
+/// One implementation serves one type of variable. Only [`rate`](Self::rate), [`map`](Self::map) and the definition of
+/// the domain ([`possibilities`](Self::possibilities), [`assign`](Self::assign)) must be written. The `_all` forms
+/// exist to be replaced by vector code and must agree with the single forms bit for bit.
 pub trait LocalHeuristic<S: ?Sized> {
-    /// How good a possibility is; opaque to the engine.
+    /// The rating of a possibility; opaque to the engine.
     type Rating: Copy + Default;
-    /// What is known of all ratings together.
+    /// A summary of all ratings of a variable.
     type Aggregate: Default;
 
-    /// How many possibilities `variable` has in `state`.
+    /// Returns the number of possibilities of `variable` in `state`.
     fn possibilities(&self, state: &S, variable: usize) -> usize;
 
     /// Rates one possibility.
     fn rate(&self, state: &S, variable: usize, possibility: usize) -> Self::Rating;
 
-    /// Adds a rating to the aggregate. Must not depend on the order of the ratings.
+    /// Adds a rating to the aggregate. The result must not depend on the order of the ratings.
     fn accumulate(&self, aggregate: &mut Self::Aggregate, rating: Self::Rating) {
         let _ = (aggregate, rating);
     }
 
-    /// Turns a rating into a weight; 0 forbids the possibility.
+    /// Returns the weight of a rating; 0 excludes the possibility.
     fn map(&self, rating: Self::Rating, aggregate: &Self::Aggregate) -> u32;
 
-    /// Applies the possibility that was picked.
+    /// Applies the selected possibility.
     fn assign(&self, state: &mut S, variable: usize, possibility: usize);
 
-    /// Every possibility had weight 0.
+    /// Reacts to a variable all of whose possibilities have weight 0.
     fn could_not_assign(&self, state: &mut S, variable: usize) {
         let _ = (state, variable);
     }

@@ -1,8 +1,8 @@
 //! The workload of the FANG paper's section 4: points on a plane that move toward goals.
 //!
-//! Each variable is a point, its possibilities are the other cells of the j x j square around it, and the rating of a
-//! cell is its Manhattan distance to the goal, or the sum over several goals (the load). `examples/manhattan.rs` runs
-//! it on the CPU, `fangs bench fang` on both; `heuristics/manhattan.cuh` is its device side.
+//! Each variable is a point, its possibilities are the other cells of the j x j square around it. The rating of a cell
+//! is the sum of its Manhattan distances to the goals of the point, whose number is the load. `examples/manhattan.rs`
+//! runs it on the CPU, `fangs bench fang` on both; `heuristics/manhattan.cuh` is its device side.
 
 use super::{Active, LocalHeuristic, State};
 use crate::rng::Rng;
@@ -10,17 +10,17 @@ use crate::rng::Rng;
 /// Side of the square in which points and goals start.
 const SIDE: u64 = 4096;
 
-/// One state: where its points are.
+/// A state: the cells of its points.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Points {
-    /// A cell for each variable.
+    /// The cell of each variable.
     pub cells: Vec<[i32; 2]>,
     active: Active,
     rng: Rng,
 }
 
 impl Points {
-    /// A state of points with what the engine needs.
+    /// Returns a state with these points, active variables and random stream.
     pub fn new(cells: Vec<[i32; 2]>, active: Active, rng: Rng) -> Self {
         Points { cells, active, rng }
     }
@@ -31,7 +31,7 @@ impl Clone for Points {
         Points { cells: self.cells.clone(), active: self.active.clone(), rng: self.rng.clone() }
     }
 
-    // Written out so that a population reuses the vectors of the states it overwrites.
+    // written out so that a population reuses the vectors of the states that it overwrites
     fn clone_from(&mut self, source: &Self) {
         self.cells.clone_from(&source.cells);
         self.active.clone_from(&source.active);
@@ -49,7 +49,7 @@ impl State for Points {
     }
 }
 
-/// Rates a cell by its distance to the goals of the point.
+/// A heuristic that rates a cell by its distance to the goals of the point.
 #[derive(Clone, Debug)]
 pub struct Manhattan {
     side: i32,
@@ -57,35 +57,35 @@ pub struct Manhattan {
 }
 
 impl Manhattan {
-    /// Random goals, `load` of them for each of `variables` points that move within squares of `side` cells, which
-    /// must be odd.
+    /// Returns the heuristic with `load` random goals for each of `variables` points, which move within squares of
+    /// `side` cells; `side` must be odd.
     pub fn new(variables: usize, side: i32, load: usize, rng: &mut Rng) -> Self {
         let goals = (0..variables).map(|_| (0..load).map(|_| cell(rng)).collect()).collect();
         Manhattan { side, goals }
     }
 
-    /// A state of random points, none of them active.
+    /// Returns a state of random points, none of which is active.
     pub fn state(&self, rng: &mut Rng) -> Points {
         let cells = self.goals.iter().map(|_| cell(rng)).collect();
         Points::new(cells, Active::new(self.goals.len()), rng.split())
     }
 
-    /// How many points a state has.
+    /// Returns the number of points of a state.
     pub fn variables(&self) -> usize {
         self.goals.len()
     }
 
-    /// Side of the squares that points move in.
+    /// Returns the side of the squares in which points move.
     pub fn side(&self) -> usize {
         self.side as usize
     }
 
-    /// The goals of each point.
+    /// Returns the goals of each point.
     pub fn goals(&self) -> &[Vec<[i32; 2]>] {
         &self.goals
     }
 
-    /// Mean distance of all points to their goals.
+    /// Returns the mean distance of all points to their goals.
     pub fn mean_distance(&self, states: &[Points]) -> f64 {
         let distance = |[x, y]: [i32; 2], [gx, gy]: [i32; 2]| u64::from(x.abs_diff(gx)) + u64::from(y.abs_diff(gy));
         let points = states.iter().flat_map(|state| state.cells.iter().zip(&self.goals));
@@ -94,7 +94,7 @@ impl Manhattan {
         sum as f64 / count as f64
     }
 
-    /// The cell that a possibility leads to: row by row, without the center.
+    /// Returns the cell of a possibility; possibilities are numbered row by row, without the center.
     fn target(&self, [x, y]: [i32; 2], possibility: usize) -> [i32; 2] {
         let possibility = possibility as i32;
         let place = possibility + i32::from(possibility >= self.side * self.side / 2);
@@ -122,9 +122,9 @@ fn cell(rng: &mut Rng) -> [i32; 2] {
 }
 
 impl LocalHeuristic<Points> for Manhattan {
-    /// Sum of distances.
+    /// The sum of distances.
     type Rating = u32;
-    /// The longest.
+    /// The largest sum of distances.
     type Aggregate = u32;
 
     fn possibilities(&self, _: &Points, _: usize) -> usize {
@@ -141,7 +141,7 @@ impl LocalHeuristic<Points> for Manhattan {
         *longest = (*longest).max(rating);
     }
 
-    /// The nearer the likelier; the farthest cell is not taken at all.
+    /// Nearer cells have higher weights; the farthest cell has weight 0.
     #[inline(always)]
     fn map(&self, rating: u32, longest: &u32) -> u32 {
         longest - rating
@@ -151,14 +151,14 @@ impl LocalHeuristic<Points> for Manhattan {
         state.cells[variable] = self.target(state.cells[variable], possibility);
     }
 
-    // Row by row: no division and no branch within a row, so that the compiler makes vectors of it.
+    // row by row, without division and branches within a row, so that the compiler vectorises it
     #[inline(always)]
     fn rate_all(&self, state: &Points, variable: usize, ratings: &mut [u32]) {
         let [x, y] = state.cells[variable];
         let radius = self.side / 2;
         let mut rest = ratings;
         for dy in -radius..=radius {
-            // The center is no possibility: its row is two runs, one to its left and one to its right.
+            // the center is no possibility, so its row is two runs
             let runs = if dy == 0 { [(-radius, radius), (1, radius)] } else { [(-radius, self.side), (0, 0)] };
             for (dx, length) in runs {
                 let (run, tail) = rest.split_at_mut(length as usize);

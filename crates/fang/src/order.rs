@@ -1,4 +1,4 @@
-//! In which order the active variables of a state are assigned (section 3.5).
+//! The order in which the active variables of a state are assigned (section 3.5).
 
 use super::Active;
 use crate::rng::{Rng, below, mix};
@@ -6,30 +6,31 @@ use crate::rng::{Rng, below, mix};
 /// The order of one pass over the active variables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order<'a> {
-    /// Ascending.
+    /// Ascending order.
     #[default]
     Fixed,
-    /// A random permutation i -> (start + i * stride) mod n with stride prime to n, from one draw of the state.
+    /// A random permutation i -> (start + i * stride) mod n with `stride` coprime to n, from one draw of the state's
+    /// stream.
     ///
-    /// Against the bias of section 3.5 it is enough that each of two variables comes first half of the time. An
-    /// affine permutation does that without a list per state and with the same few lines on any device, where
-    /// Fisher-Yates reaches all n! orders but takes n draws and n indices of memory a state.
+    /// To avoid the bias of section 3.5, each of two variables must come first half of the time. An affine permutation
+    /// does that without a list for each state and with the same few lines on any device. Fisher-Yates reaches all n!
+    /// orders but takes n draws and n indices of memory for each state.
     Permuted,
-    /// The permutation i -> (start + i * stride) mod n; `stride` must be prime to n. Many states that share it read the
-    /// same tables at about the same time.
+    /// The permutation i -> (start + i * stride) mod n; `stride` must be coprime to n. Many states that share it read
+    /// the same tables at about the same time.
     Affine {
         /// The first variable, below n.
         start: usize,
-        /// From one to the next, below n (or 1).
+        /// The distance from one variable to the next, below n (or 1).
         stride: usize,
     },
-    /// The given variables in the given order, such as the classes of a coloring one after the other. Variables
-    /// that are not listed stay as they are.
+    /// The given variables in the given order, such as the classes of a coloring one after the other. Variables that
+    /// are not listed keep their values.
     List(&'a [u32]),
 }
 
 impl<'a> Order<'a> {
-    /// Begins a pass over `variables` variables. Takes one draw where permuted, none otherwise.
+    /// Begins a pass over `variables` variables. Takes one draw for [`Order::Permuted`], none otherwise.
     pub(super) fn walk(self, variables: usize, rng: &mut Rng) -> Walk<'a> {
         match self {
             Order::Fixed => Walk::Fixed { from: 0 },
@@ -53,8 +54,8 @@ impl Walk<'_> {
         let stride = if n < 3 {
             1
         } else {
-            // For a given draw `mix` is a bijection of its index, so a stride prime to n (n - 1 is one) comes up; over
-            // all n, six in ten are.
+            // For a given draw, `mix` is a bijection of its index, so a stride coprime to n is found (n - 1 is one);
+            // averaged over n, six in ten are.
             let mut index = 0;
             loop {
                 let stride = 1 + below(mix(draw, index), n - 1);
@@ -67,7 +68,7 @@ impl Walk<'_> {
         Walk::Permuted { at: below(draw, n) as usize, stride, left: variables, variables }
     }
 
-    /// The next variable of the order that is active now.
+    /// Returns the next variable of the order that is active now, or `None` at the end.
     #[inline]
     pub(super) fn next(&mut self, active: &Active) -> Option<usize> {
         match self {
@@ -103,7 +104,7 @@ impl Walk<'_> {
     }
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -6,15 +6,15 @@ use super::{Dispatch, Order};
 use crate::rng::mix;
 use crate::stop::Stop;
 
-/// One pass: assigns the active variables in the given order, types one after the other, and deactivates each
+/// Makes one pass: assigns the active variables in the given order, types one after the other, and deactivates each
 /// after its assignment or failed assignment.
 ///
-/// Each variable is visited at most once. One that an assignment activates is taken in the same pass where the
-/// order has yet to come by it, else it stays active. A pass takes one draw of the state's stream (after the order's,
-/// where that takes one); each variable's bits are [`mix`]ed from it and the variable's number. So bits depend on
-/// nothing but pass and variable, and a device can make them for many variables at a time.
+/// Each variable is visited at most once. A variable that an assignment activates is assigned in the same pass if it
+/// comes later in the order; otherwise it stays active. A pass takes one draw of the state's stream, after the draw of
+/// the order if that takes one. The bits of each variable are [`mix`]ed from the draw and the variable's number. They
+/// depend on nothing but pass and variable, so that a device can compute them for many variables at a time.
 ///
-/// Returns whether the pass came to its end; after a stop the rest is still active.
+/// Returns whether the pass came to its end; after a stop the remaining variables are still active.
 #[inline(always)]
 pub fn assign_active<S: State, D: Dispatch<S>>(
     dispatch: &D,
@@ -29,7 +29,7 @@ pub fn assign_active<S: State, D: Dispatch<S>>(
     walk_active(dispatch, state, &walk, draw, scratch, stop)
 }
 
-/// [`assign_active`] whose draw is given: for states whose bits come from elsewhere than their own stream.
+/// Like [`assign_active`], but with a given draw, for states whose bits do not come from their own stream.
 #[inline(always)]
 pub fn assign_active_by<S: State, D: Dispatch<S>>(
     dispatch: &D,

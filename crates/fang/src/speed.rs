@@ -1,4 +1,5 @@
-//! How fast successor generation is, for `fangs bench fang`: the loads of tables 1 and 2 of the FANG paper's section 4.
+//! The speed of successor generation, for `fangs bench fang`: the loads of tables 1 and 2 of the FANG paper's section
+//! 4.
 
 use crate::cuda::{self, ManhattanOnDevice};
 use crate::device::{Cuda, DeviceError};
@@ -12,13 +13,13 @@ use std::time::Instant;
 /// The size of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Distances summed for one rating.
+    /// The number of distances summed for a rating.
     pub distances: usize,
-    /// States.
+    /// The number of states.
     pub states: usize,
-    /// Variables of a state, all active.
+    /// The number of variables of a state, all of which are active.
     pub variables: usize,
-    /// Side of the square on which points move.
+    /// The side of the square in which points move.
     pub side: usize,
 }
 
@@ -50,23 +51,23 @@ pub const LOADS: [Load; 20] = [
     load(16, 4096, 8, 67),
 ];
 
-/// Generations timed together, in sequence as in a run: a single launch would be timed with the host's latency, some
-/// ten microseconds.
+/// The number of generations that are timed together, in sequence as in a run. A single launch would be timed with the
+/// host's latency of some ten microseconds.
 pub const BATCH: usize = 8;
 
 impl Load {
-    /// Possibilities of a variable.
+    /// Returns the number of possibilities of a variable.
     pub fn possibilities(&self) -> usize {
         self.side * self.side - 1
     }
 
-    /// Ratings of a generation.
+    /// Returns the number of ratings of a generation.
     pub fn ratings(&self) -> usize {
         self.states * self.variables * self.possibilities()
     }
 }
 
-/// The states of a load and the heuristic that rates their possibilities.
+/// The states of a load, and the heuristic that rates their possibilities.
 #[derive(Debug)]
 pub struct Workload {
     heuristic: Manhattan,
@@ -75,7 +76,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Draws states, all of whose variables are active.
+    /// Returns random states, all of whose variables are active.
     pub fn new(load: &Load, seed: u64) -> Workload {
         let mut rng = Rng::new(seed);
         let heuristic = Manhattan::new(load.variables, load.side as i32, load.distances, &mut rng);
@@ -87,7 +88,7 @@ impl Workload {
     /// Returns the states on a device.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns an error if the device fails.
     pub fn on_device(&mut self, cuda: &Arc<Cuda>) -> Result<cuda::Population<ManhattanOnDevice>, DeviceError> {
         let domain = ManhattanOnDevice::new(cuda, &self.heuristic)?;
         cuda::Population::new(cuda, domain, &mut self.points, self.rng.clone())
@@ -111,10 +112,10 @@ impl Workload {
     }
 }
 
-/// Returns the median milliseconds of a generation on a device, clones and streams included.
+/// Returns the median milliseconds of a generation on a device, including clones and streams.
 ///
 /// # Errors
-/// The device's.
+/// Returns an error if the device fails.
 pub fn device_ms(
     cuda: &Cuda,
     population: &mut cuda::Population<ManhattanOnDevice>,

@@ -6,10 +6,10 @@ use super::{Dispatch, Order, State, assign_active};
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// States and the buffer that their successors are made in.
+/// States, and a second buffer for their successors.
 ///
-/// Buffers, and through `clone_from` the states in them, keep their memory from one generation to the next. A
-/// state whose `Clone` is derived allocates again in `clone_from`; write that method out where it matters.
+/// Buffers, and through `clone_from` the states in them, keep their memory from one generation to the next. A state
+/// with a derived `Clone` allocates again in `clone_from`; write that method out if it matters.
 #[derive(Clone, Debug)]
 pub struct Population<S> {
     source: Vec<S>,
@@ -19,7 +19,7 @@ pub struct Population<S> {
 }
 
 impl<S: State + Clone + Send + Sync> Population<S> {
-    /// A population of `states`. Successor values are split off `seeds`, those of the given states included.
+    /// Returns a population of `states`. The random streams of the states and of all successors are split off `seeds`.
     pub fn new(mut states: Vec<S>, mut seeds: Rng) -> Self {
         for state in &mut states {
             *state.rng() = seeds.split();
@@ -27,21 +27,21 @@ impl<S: State + Clone + Send + Sync> Population<S> {
         Population { source: states, target: Vec::new(), streams: Vec::new(), seeds }
     }
 
-    /// The current states.
+    /// Returns the current states.
     pub fn states(&self) -> &[S] {
         &self.source
     }
 
-    /// The current states, to select among them or to activate variables.
+    /// Returns the current states, to select among them or to activate variables.
     pub fn states_mut(&mut self) -> &mut Vec<S> {
         &mut self.source
     }
 
-    /// Replaces the states by their successors: each state is cloned `successors` times, each clone gets a stream of
-    /// its own and has its active variables assigned. Successors of a state stand side by side.
+    /// Replaces the states by their successors: each state is cloned `successors` times, each clone gets its own stream
+    /// and has its active variables assigned. Successors of a state are adjacent.
     ///
     /// States are spread over the current rayon pool; its size does not change the result. Returns whether the
-    /// generation was completed; after a stop the states are as they were.
+    /// generation was completed; after a stop the states are unchanged.
     #[must_use]
     pub fn expand<D: Dispatch<S> + Sync>(
         &mut self,
@@ -76,17 +76,17 @@ impl<S: State + Clone + Send + Sync> Population<S> {
     }
 }
 
-/// [`assign_active`] compiled once for each vector instruction set, the machine's own taken at run time. (A
-/// closure would do, but the shim through which it is called is not inlined, and only inlined code is vectorised.)
+/// Compiles [`assign_active`] once for each vector instruction set, of which the machine's own is selected at run time.
+/// (A closure would do, but the shim through which it is called is not inlined, and only inlined code is vectorised.)
 #[allow(missing_debug_implementations, reason = "lives for one call")]
 pub struct Pass<'a, S, D: Dispatch<S>> {
-    /// The domain's rules.
+    /// The domain's heuristics.
     pub dispatch: &'a D,
     /// The state.
     pub state: &'a mut S,
     /// The order of the variables.
     pub order: Order<'a>,
-    /// Memory that visits use again.
+    /// Memory that assignments reuse.
     pub scratch: &'a mut D::Scratch,
     /// Ends the generation early.
     pub stop: &'a Stop,

@@ -1,4 +1,4 @@
-//! Bayesian networks as files with names state them: variables, and for each of them a table of its probabilities.
+//! Bayesian networks in formats with names: variables, and a conditional probability table for each of them.
 
 use super::potential_costs::Parts;
 use super::tokens::{Place, Tokens};
@@ -8,29 +8,29 @@ use rustc_hash::FxHashMap;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-/// Largest distance from 1 of a sum of probabilities that passes without a warning: more than rounding to six digits
-/// leaves over a dozen values.
+/// The largest deviation from 1 of a sum of probabilities that produces no warning: more than the error of rounding a
+/// dozen values to six digits.
 const SUM_SLACK: f64 = 1e-5;
 
-/// Rows with a warning of their own; one warning counts the others.
+/// The number of rows that get individual warnings; one more warning counts the rest.
 const MOST_ROWS: u64 = 10;
 
-/// The probabilities of a variable.
+/// The conditional probability table of a variable.
 pub(super) struct Conditional {
-    /// The parents, and last the variable itself, which runs fastest.
+    /// The parents, then the variable itself, which varies fastest.
     pub scope: Box<[u32]>,
     pub numbers: Arc<Numbers>,
-    /// Where each row stands, or where all of them do.
+    /// The position of each row in the file, or a single position of the whole table.
     pub places: Vec<Place>,
 }
 
-/// The part of a Bayesian network that has been read.
+/// The part of a Bayesian network that has been read so far.
 #[derive(Default)]
 pub(super) struct File {
     pub variables: Vec<Variable>,
-    /// The index of each variable.
+    /// The index of each variable, by name.
     pub indices: FxHashMap<Box<str>, u32>,
-    /// Each variable's probabilities.
+    /// The table of each variable; `None` until it has been read.
     pub tables: Vec<Option<Conditional>>,
 }
 
@@ -43,18 +43,18 @@ impl File {
         self.tables.push(None);
     }
 
-    /// Returns how many entries the table of these variables has.
+    /// Returns the number of entries of a table over these variables.
     pub fn entries(&self, scope: &[u32]) -> usize {
         scope.iter().fold(1, |product, &v| product.saturating_mul(self.variables[v as usize].domain as usize))
     }
 
-    /// Returns a variable whose probabilities are missing.
+    /// Returns the name of a variable without a table; `None` if all have one.
     pub fn missing(&self) -> Option<&str> {
         let missing = self.tables.iter().position(Option::is_none)?;
         self.variables[missing].name.as_deref()
     }
 
-    /// Returns the network, after warnings of rows that are no distributions.
+    /// Returns the parts of the network, after warning about rows that do not sum to 1.
     pub fn parts(self, tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
         warn_of_sums(&self.variables, self.tables.iter().flatten(), &mut |place, text| tokens.warn(place, text));
         let mut builder = Network::builder(tokens.file());
@@ -66,8 +66,8 @@ impl File {
     }
 }
 
-/// Warns of rows of probabilities of a diagram whose sum is not 1. The last variable of a scope is the one whose
-/// probabilities they are; each table has a place in the file.
+/// Warns about rows of an influence diagram's probability tables that do not sum to 1. The probabilities are those of
+/// the last variable of a scope; `places` gives the position of each table in the file.
 pub(super) fn warn_of_sums_of(diagram: &Diagram, places: &[Place], warn: &mut dyn FnMut(Place, String)) {
     let variable = |node: &Node| {
         let values = node.values.iter().map(|value| value.as_str().into()).collect();
@@ -83,7 +83,7 @@ pub(super) fn warn_of_sums_of(diagram: &Diagram, places: &[Place], warn: &mut dy
     warn_of_sums(&variables, tables, warn);
 }
 
-/// Warns of rows of probabilities whose sum is not 1.
+/// Warns about rows of probability tables that do not sum to 1.
 pub(super) fn warn_of_sums(
     variables: &[Variable],
     tables: impl IntoIterator<Item: Borrow<Conditional>>,
@@ -98,11 +98,11 @@ pub(super) fn warn_of_sums(
     }
 }
 
-/// The rows whose sum is not 1.
+/// Counts rows that do not sum to 1.
 #[derive(Default)]
 struct RowSums {
     rows: u64,
-    /// The place of the first row without a warning of its own.
+    /// The position of the first row without an individual warning.
     further: Option<Place>,
 }
 
@@ -147,7 +147,7 @@ impl RowSums {
     }
 }
 
-/// Returns the values of the parents in a row, the last parent running fastest.
+/// Returns the values of the parents in a row, with the last parent varying fastest.
 fn row_names(variables: &[Variable], parents: &[u32], mut row: usize) -> String {
     let mut names = Vec::new();
     for &parent in parents.iter().rev() {

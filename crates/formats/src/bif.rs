@@ -1,9 +1,9 @@
-//! The `.bif` format (Interchange Format for Bayesian Networks, 0.15) of Bayesian networks with names.
+//! The `.bif` format of Bayesian networks with names (Interchange Format for Bayesian Networks, 0.15).
 //!
-//! `variable NAME { type discrete [ k ] { v, ... }; }` for each variable; for each of them `probability ( NAME |
-//! PARENT, ... ) { ... }` with rows `(a, b) p, ...;` by the parents' values, in any order, perhaps `default p, ...;`
-//! for the rows that are not there, or one `table p, ...;`, in which the last parent runs fastest and the variable
-//! itself slowest. Words may stand in quotation marks; commas in lists may be missing.
+//! Each variable is declared by `variable NAME { type discrete [ k ] { v, ... }; }`. Its probabilities follow in
+//! `probability ( NAME | PARENT, ... ) { ... }`, either as rows `(a, b) p, ...;` for the parents' values in any order,
+//! with an optional `default p, ...;` for missing rows, or as one `table p, ...;`, in which the last parent varies
+//! fastest and the variable itself slowest. Words may be quoted; commas in lists may be missing.
 
 pub(super) mod words;
 
@@ -23,7 +23,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     Parts { precision: options.precision, ..parts }.build(file, stop)
 }
 
-/// Reads variables and conditional probabilities, in the order of the variables.
+/// Reads variables and conditional probability tables; the tables are in the order of the variables.
 pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     let mut words = Words::new(tokens, b"{}()[],;|")?;
     let mut file = File::default();
@@ -45,14 +45,14 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     file.parts(tokens)
 }
 
-/// The probabilities of a variable as they are read.
+/// The conditional probability table of a variable while it is read.
 struct Rows {
-    /// The parents, and last the variable itself.
+    /// The parents, then the variable itself.
     scope: Vec<u32>,
     sizes: Vec<usize>,
     doubles: Vec<f64>,
     decimals: Vec<(usize, crate::model::Decimal)>,
-    /// The places of the rows that are there.
+    /// The position of each row in the file; `None` for rows that have not been read.
     given: Vec<Option<Place>>,
 }
 
@@ -166,7 +166,7 @@ impl File {
         Ok(())
     }
 
-    /// `(a, b) p, ...;`
+    /// Reads a row `(a, b) p, ...;`.
     fn row(&self, rows: &mut Rows, words: &mut Words<'_, '_>) -> Result<(), Error> {
         let place = words.place();
         words.take()?;
@@ -192,7 +192,7 @@ impl File {
         Ok(())
     }
 
-    /// The values of the parents in a row.
+    /// Returns the names of the parents' values in a row.
     fn names(&self, rows: &Rows, mut row: usize) -> Vec<String> {
         let mut names = Vec::new();
         for (&variable, &size) in rows.scope.iter().zip(&rows.sizes).rev().skip(1) {
@@ -219,7 +219,7 @@ impl Rows {
         self.given[row] = Some(place);
     }
 
-    /// All rows at once, one probability of each after the other.
+    /// Reads `table p, ...;`: all rows at once, with the values of the variable varying slowest.
     fn table(&mut self, words: &mut Words<'_, '_>) -> Result<(), Error> {
         if self.given.iter().any(Option::is_some) {
             return Err(words.error("} or a row, as there are rows already"));
@@ -235,7 +235,7 @@ impl Rows {
     }
 }
 
-/// So many probabilities and a semicolon.
+/// Reads `count` probabilities and a semicolon.
 fn probabilities(words: &mut Words<'_, '_>, count: usize) -> Result<Vec<Stated>, Error> {
     let mut all = Vec::new();
     for place in 0..count {

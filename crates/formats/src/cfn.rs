@@ -1,8 +1,8 @@
-//! The `.cfn` format of toulbar2: JSON whose quotes, colons and commas do not matter.
+//! The `.cfn` format of toulbar2: JSON in which quotes, colons and commas are optional.
 //!
-//! A problem (name and bound), variables (domain sizes or names of values) and functions (tables, tuples, tables of
-//! later functions, global cost functions), all with tags or all without. Costs are decimals with as many digits as the
-//! bound has.
+//! It contains a problem (name and bound), variables (domain sizes or names of values) and functions (tables, tuples,
+//! tables of later functions, global cost functions), either all with tags or all without. Costs are decimals with as
+//! many digits as the bound.
 
 mod write;
 
@@ -27,10 +27,10 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     Ok(network)
 }
 
-/// Digits behind the point, at most: more leave no room for sums.
+/// The maximum number of decimal digits: more leave no room for sums.
 const MOST_DECIMALS: usize = 15;
 
-/// Reads a network that other text may follow; with the number of digits behind the point.
+/// Reads a network that other text may follow. Returns it with its number of decimal digits.
 pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Error> {
     open(tokens)?;
     let tagged = tokens.peek()? == b"problem";
@@ -55,12 +55,12 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Er
     Ok((reader.functions(&bound)?, decimals))
 }
 
-/// The tags of a file that has them.
+/// Consumes a tag if the file has tags.
 fn tag(tokens: &mut Tokens<'_>, tagged: bool, tag: &str) -> Result<(), Error> {
     if tagged { take(tokens, tag) } else { Ok(()) }
 }
 
-/// Takes the closing bracket of a list; at the end of the file it may be missing.
+/// Consumes the closing bracket of a list; it may be missing at the end of the file.
 fn close(tokens: &mut Tokens<'_>) -> Result<(), Error> {
     if tokens.at_end()? || closes(tokens)? {
         return Ok(());
@@ -69,7 +69,7 @@ fn close(tokens: &mut Tokens<'_>) -> Result<(), Error> {
     Err(tokens.error("a closing bracket"))
 }
 
-/// The sense and the digits of a problem, and the total that solutions stay below.
+/// Reads the problem: its sense, its decimal digits, and the strict upper limit of the costs of solutions.
 fn read_problem(tokens: &mut Tokens<'_>, tagged: bool) -> Result<(Units, Cost), Error> {
     tag(tokens, tagged, "problem")?;
     open(tokens)?;
@@ -148,7 +148,7 @@ fn text(word: &[u8]) -> Box<str> {
     super::encoding::word(word).into()
 }
 
-/// A function that takes the table of another one.
+/// A function that uses the table of a function not read yet.
 struct Waiting {
     name: Option<Box<str>>,
     scope: Vec<u32>,
@@ -162,9 +162,9 @@ struct Reader<'r, 't, 'n> {
     form: Form<'n>,
     names: &'n Names,
     decomposer: Decomposer,
-    /// By the name of the function with the table.
+    /// Waiting functions, by the name of the function whose table they use.
     waiting: FxHashMap<Box<str>, Vec<Waiting>>,
-    /// Functions with tables so far, by name.
+    /// Functions with tables read so far, by name.
     defined: FxHashMap<Box<str>, u32>,
 }
 
@@ -180,9 +180,9 @@ impl Reader<'_, '_, '_> {
             let hint = "no function with a table has this name".into();
             return Err(self.tokens.error_at(waiting[0].place, name, "the name of a function", hint));
         }
-        // a bound beyond single costs is not kept: totals must not reach it
+        // a bound above the largest cost is not kept, so no sum of costs may reach it
         check_sums(bound.top.max(-COST_LIMIT), &self.builder, &self.decomposer, self.tokens)?;
-        // a cost beyond all others reaches the bound as long as negative ones do not make up for it
+        // a cost above the largest one reaches the bound unless negative costs compensate for it
         let makes_up = self.builder.sums().below > COST_LIMIT.saturating_sub(bound.top.max(0));
         if makes_up && bound.passed.load(Ordering::Relaxed) {
             let hint = "negative costs could make up for costs that reach the bound of the problem";
@@ -219,7 +219,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// What a function costs, after its scope.
+    /// Reads the costs of a function, after its scope.
     fn body(&mut self, name: Option<&str>, scope: Vec<u32>) -> Result<(), Error> {
         let is_open = matches!(self.tokens.peek()?, b"{" | b"[");
         if !self.tagged && is_open {
@@ -261,7 +261,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The default cost that the current word is.
+    /// Parses the current word as a default cost.
     fn default_cost(&mut self, word: &str) -> Result<Cost, Error> {
         let mut again = Tokens::new(Box::new(word.as_bytes()), String::new(), self.tokens.stop());
         let form = self.form;
@@ -278,7 +278,7 @@ impl Reader<'_, '_, '_> {
         scope.iter().filter_map(|&variable| self.builder.domain(variable)).collect()
     }
 
-    /// A cost for every combination of values.
+    /// Reads a cost for each combination of values.
     fn full(&mut self, name: Option<&str>, scope: &[u32]) -> Result<(), Error> {
         open(self.tokens)?;
         let expected = self.sizes(scope).iter().fold(1u64, |n, &size| n.saturating_mul(size.into()));
@@ -298,7 +298,7 @@ impl Reader<'_, '_, '_> {
         self.define(name, function)
     }
 
-    /// A default cost, and tuples that have another one.
+    /// Reads tuples whose costs differ from the default.
     fn tuples(&mut self, name: Option<&str>, scope: &[u32], default: Cost) -> Result<(), Error> {
         open(self.tokens)?;
         let sizes = self.sizes(scope);
@@ -323,7 +323,8 @@ impl Reader<'_, '_, '_> {
         self.define(name, function)
     }
 
-    /// The table of another function: an earlier one, or the next of that name, which stands at `place`.
+    /// Adds a function that uses the table of function `other`, which may be defined later. `place` is the position of
+    /// that name.
     fn shared(&mut self, other: &str, place: Place, name: Option<&str>, scope: Vec<u32>) -> Result<(), Error> {
         let waiting = Waiting { name: name.map(Into::into), scope, place };
         if let Some(&original) = self.defined.get(other) {
@@ -344,7 +345,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// Keeps a function with a table for others, and gives it to those that wait for it.
+    /// Records a function with a table, and adds the functions that were waiting for it.
     fn define(&mut self, name: Option<&str>, function: u32) -> Result<(), Error> {
         let Some(name) = name else { return Ok(()) };
         let _ = self.defined.insert(name.into(), function);

@@ -1,10 +1,10 @@
-//! `.cnf` and `.wcnf`: clauses of binary variables, of which each that is not satisfied costs its weight. Value 1 is
+//! The `.cnf` and `.wcnf` formats: clauses over Boolean variables. Each violated clause costs its weight. Value 1 is
 //! true.
 //!
-//! `.wcnf` has two dialects: `p wcnf VARIABLES CLAUSES [TOP]` and `WEIGHT LITERALS 0`, where a weight of at least `top`
-//! is hard; and since 2022 without a header, `h LITERALS 0` for hard clauses (MaxSAT Evaluation, rules of 2022). Files
-//! that mix both are read, and weights may be decimals. A clause of a `.cnf` has weight 1; the header, not the name of
-//! the file, shows which of the two it is.
+//! `.wcnf` has two dialects. The older one starts with `p wcnf VARIABLES CLAUSES [TOP]` and has clauses `WEIGHT
+//! LITERALS 0`; a weight of at least `TOP` is hard. Since 2022 there is no header, and hard clauses are `h LITERALS 0`
+//! (MaxSAT Evaluation, rules of 2022). Files that mix both are read, and weights may be decimals. A clause of a `.cnf`
+//! has weight 1. The header, not the file's name, distinguishes both formats.
 
 mod write;
 
@@ -19,43 +19,43 @@ use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{FORBIDDEN, Network};
 
-/// Clauses of up to this number of literals have all their 2^n costs in a row; the others list the assignment that
-/// does not satisfy them.
+/// The largest number of literals of a clause that becomes a dense table of 2^n costs; larger clauses become sparse
+/// tables with the violating assignment.
 const DENSE: usize = 6;
 
-/// Reads a `.cnf`.
+/// Reads a `.cnf` file.
 pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     read_clauses(tokens, false, options)
 }
 
-/// Reads a `.wcnf`.
+/// Reads a `.wcnf` file.
 pub(super) fn read_weighted(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     read_clauses(tokens, true, options)
 }
 
-/// What precedes the clauses.
+/// The header of a file.
 struct Header {
     variables: usize,
     clauses: usize,
     weighted: bool,
-    /// Weights from here on are hard: digits of any length.
+    /// The weight from which on clauses are hard, as digits of any length.
     top: Option<Box<[u8]>>,
 }
 
-/// What it costs not to satisfy a clause.
+/// The cost of violating a clause.
 #[derive(Clone, Copy)]
 enum Weight {
     Hard,
     Soft(Real),
 }
 
-/// Clauses one after the other.
+/// Clauses in a flat list.
 #[derive(Default)]
 struct Clauses {
     literals: Vec<i32>,
-    /// The end of each clause among the literals, and its weight.
+    /// The end of each clause in `literals`, and its weight.
     ends: Vec<(usize, Weight)>,
-    /// The largest variable.
+    /// The largest variable, numbered from 1.
     largest: usize,
 }
 
@@ -68,7 +68,7 @@ fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool, options: &ReadOptions) 
     let header = if has_header || !weighted { Some(read_header(tokens, weighted)?) } else { None };
     let weighted = header.as_ref().map_or(weighted, |header| header.weighted);
     let mut clauses = Clauses::default();
-    tokens.skip_comments_after(b'c'); // not before, because of the word `cnf`
+    tokens.skip_comments_after(b'c'); // only now, because `cnf` begins with a c
     let mut surplus = Repeated::default();
     // files of SATLIB end with a line `%`
     while !tokens.at_end()? && tokens.peek()? != b"%" {
@@ -78,7 +78,7 @@ fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool, options: &ReadOptions) 
         }
         clauses.read(tokens, header.as_ref(), weight)?;
     }
-    // an archive that is cut short tells so at its end
+    // reading to the end reveals truncated archives
     while !tokens.at_end()? {
         let _ = tokens.word("the rest")?;
     }
@@ -119,7 +119,7 @@ fn read_header(tokens: &mut Tokens<'_>, weighted: bool) -> Result<Header, Error>
     Ok(Header { variables, clauses, weighted, top })
 }
 
-/// The weight of the clause that begins here.
+/// Reads the weight of the next clause.
 fn weight(tokens: &mut Tokens<'_>, header: Option<&Header>) -> Result<Weight, Error> {
     if tokens.peek()?.eq_ignore_ascii_case(b"h") {
         let _ = tokens.word("`h`")?;
@@ -138,7 +138,7 @@ fn weight(tokens: &mut Tokens<'_>, header: Option<&Header>) -> Result<Weight, Er
 }
 
 impl Clauses {
-    /// Reads literals up to the 0.
+    /// Reads the literals of a clause up to the 0.
     fn read(&mut self, tokens: &mut Tokens<'_>, header: Option<&Header>, weight: Weight) -> Result<(), Error> {
         let limit = header.map_or(i64::from(i32::MAX), |header| header.variables.min(i32::MAX as usize) as i64);
         let start = self.literals.len();
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn both_dialects_count_the_weight_that_is_not_satisfied() {
-        // assignments in the order 00, x1, x2, x1 x2
+        // costs of the assignments in the order 00, x1, x2, x1 x2
         let old = "c old\np wcnf 2 4 10\n10 1 2 0\n3 -1\n0\n4 -2 0 c not 10\n2 1 -2 1 0\n";
         let new = "c{\nc \"n\": 2\nc}\nh 1 2 0\n3 -1 0\n4 -2 0\nc\n2 1 -2 1 0\n";
         for text in [old, new, &new.replace('\n', "\r\n")] {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn oddities() {
-        // a tautology, an empty clause, a variable that no clause has
+        // a tautology, an empty clause, and a variable that occurs in no clause
         let network = parse("p wcnf 3 3 9\n5 1 -1 0 2 0 9 -3 -3 0", Format::Wcnf).expect("clauses");
         assert_eq!((network.domains().len(), network.functions().len()), (3, 2));
         assert_eq!(costs(&network)[..5], [2, 2, 2, 2, FORBIDDEN]);

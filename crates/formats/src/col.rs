@@ -1,4 +1,4 @@
-//! DIMACS `.col` graphs.
+//! The DIMACS `.col` format of graphs.
 
 use super::options::ReadOptions;
 use super::repeated::Repeated;
@@ -8,7 +8,7 @@ use crate::model::Network;
 use fangs_model::coloring::{Graph, check_colors};
 use rustc_hash::FxHashSet;
 
-/// Most vertices: they are announced, not listed, so a line of text could claim any number.
+/// The maximum number of vertices. Vertices are announced and not listed, so one line of text could claim any number.
 const VERTICES: usize = 1 << 22;
 
 /// Reads a graph as a network.
@@ -29,7 +29,7 @@ pub(super) fn read_graph(tokens: &mut Tokens<'_>) -> Result<Graph, Error> {
     let (mut weighted, mut looped) = (Repeated::default(), Repeated::default());
     let mut line_before = 0;
     while !tokens.at_end()? {
-        // an edge without its letter begins a line
+        // an edge without the letter `e` must begin a line
         let begins_line = tokens.place().0 > line_before;
         let first = tokens.peek()?.first().map(u8::to_ascii_lowercase);
         match (first, vertices) {

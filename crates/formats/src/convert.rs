@@ -1,4 +1,4 @@
-//! Networks in another format: written, read again and compared.
+//! Conversion of networks to another format: they are written, read again and compared.
 
 use crate as formats;
 use crate::error::Error;
@@ -12,28 +12,29 @@ use rayon::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Assignments at which the written network is compared with the one read, at most.
+/// The maximum number of assignments at which the written network is compared with the original.
 const COMPARED: u64 = 1000;
 
-/// Functions that these look at together, at least; entries of a table up to which all are compared: some tenths of a
-/// second.
+/// The least number of function evaluations of these comparisons, and the number of entries up to which tables are
+/// compared in full: some tenths of a second.
 const LOOKS: u64 = 10_000_000;
 
-/// A network in another format.
+/// A network converted to another format.
 #[derive(Clone, Debug)]
 pub struct Converted {
-    /// The text of the file.
+    /// The contents of the file.
     pub text: Vec<u8>,
-    /// The network that it holds.
+    /// The network that is read from these contents.
     pub again: Network,
-    /// Its costs have so many digits more: integers in place of decimals.
+    /// The number of decimal digits by which its costs are scaled up, if decimals became integers.
     pub scale: u32,
 }
 
-/// Writes a network as `format`, reads that again and compares. `path` is its name in messages.
+/// Converts a network to `format`, reads the result and compares both. `path` names the result in messages.
 ///
 /// # Errors
-/// A format that is not written or does not hold the network; [`Error::Stopped`].
+/// Returns an error if the format cannot be written or cannot hold the network, and [`Error::Stopped`] if `stop` is
+/// set.
 pub fn convert(
     network: &Network,
     format: Format,
@@ -57,7 +58,7 @@ pub fn convert(
     let again = formats::read_from(&text[..], &path.to_string_lossy(), format, options, stop);
     let again = again.map_err(|error| match error {
         Error::Stopped => error,
-        // no fault of the text: it has numbers that 64 bits do not hold in this format
+        // the text is correct, but this format does not keep the numbers within 64 bits
         Error::Usage(why) => cannot_hold(&why),
         error => Error::Internal(format!("what was written cannot be read: {error}")),
     })?;
@@ -70,9 +71,10 @@ pub fn convert(
     Ok(Converted { text, again, scale })
 }
 
-/// Compares two networks, the second with costs of `scale` digits more: entry by entry, and at random assignments, half
-/// of them repaired, so that fewer functions are violated. Where the format has other functions, such as pairs of bits,
-/// the assignments tell all: they look at each entry of large networks eight times in the mean.
+/// Compares two networks, the second with costs of `scale` more digits. Tables are compared entry by entry, and costs
+/// at random assignments, half of which are repaired so that fewer functions are violated. If the format changes
+/// functions, for example to pairs of Boolean variables, only the assignments are compared: in large networks they
+/// evaluate each entry eight times on average.
 fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String> {
     if network.domains() != again.domains() {
         return Err("it has other variables".into());
@@ -98,7 +100,7 @@ fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String>
         }
         let [one, two] = [network, again].map(|network| {
             let evaluation = check::evaluate(network, &assignment);
-            // what is no solution is forbidden, whatever it says that it costs
+            // every infeasible assignment counts as forbidden, whatever its stated cost
             let is_solution = evaluation.cost < network.top();
             let cost = if is_solution { evaluation.cost } else { FORBIDDEN };
             (cost, evaluation.value(network, &assignment).filter(|_| is_solution))
@@ -124,14 +126,15 @@ fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String>
     compared.collect()
 }
 
-/// How the tables of two networks compare.
+/// The result of comparing the tables of two networks.
 #[derive(Debug, PartialEq, Eq)]
 enum Tables {
-    /// They have the same scopes in the same order, and the same entries.
+    /// Scopes, their order, and entries are equal.
     Same,
-    /// The same scopes; an entry that differs, by its variables and values. Another function may make up for it.
+    /// Scopes are equal and an entry differs; it is given by its variables and values. Another function may compensate
+    /// for it.
     Differ(Vec<(u32, u32)>),
-    /// They have other scopes, other limits on totals, global functions or very large tables.
+    /// The tables cannot be compared: scopes or limits differ, or there are global functions or very large tables.
     Others,
 }
 
@@ -150,10 +153,10 @@ fn compare_tables(network: &Network, again: &Network, is_exact: bool) -> Tables 
     {
         return Tables::Others;
     }
-    // an entry that was rounded is off by half a unit
+    // a rounded entry is off by half a unit at most
     let slack = |units: &Units| if units.rounded > 0 { 0.5 / units.scale() } else { 0.0 };
     let (own, other) = (network.units(), again.units());
-    // other entries that reach the limit forbid only where no negative ones make up for them
+    // entries that reach the limit are not forbidden if negative ones compensate for them
     let differ = |(one, two): (Cost, Cost)| match (one >= FORBIDDEN, two >= FORBIDDEN) {
         (false, false) if is_exact => one != two,
         (false, false) => !are_near(one as f64 / own.scale(), two as f64 / other.scale(), slack(own) + slack(other)),
@@ -173,19 +176,19 @@ fn compare_tables(network: &Network, again: &Network, is_exact: bool) -> Tables 
     differing.map_or(Tables::Same, Tables::Differ)
 }
 
-/// Whether two values are the same but for rounding.
+/// Returns whether two values are equal up to rounding.
 fn are_near(a: f64, b: f64, slack: f64) -> bool {
     (a - b).abs() <= slack + a.abs().max(b.abs()) * (f64::EPSILON * 64.0)
 }
 
-/// Changes a variable of each violated function, where that helps it.
+/// Changes one variable of each violated function, if that satisfies the function.
 fn repair(network: &Network, assignment: &mut [u32]) {
     let domains = network.domains();
     for function in network.all_functions() {
         if check::function_cost(function, domains, assignment) < FORBIDDEN {
             continue;
         }
-        // a combination that the function allows, by one variable
+        // change one variable so that the function is satisfied
         'function: for &v in function.scope() {
             let before = assignment[v as usize];
             for value in 0..domains[v as usize] {
@@ -203,7 +206,7 @@ fn repair(network: &Network, assignment: &mut [u32]) {
 mod tests {
     use super::*;
 
-    /// Four variables of ten values: a table of the first one, and one of all.
+    /// Returns a network of four variables with ten values each, and a function of the first one and a function of all.
     fn network(single: impl Fn(usize) -> Cost, all: impl Fn(usize) -> Cost) -> Network {
         let mut builder = Network::builder("four");
         let variables: Vec<u32> = (0..4).map(|_| builder.variable(10).expect("values")).collect();
@@ -212,7 +215,7 @@ mod tests {
         builder.build()
     }
 
-    /// One entry of ten thousand is found; costs that another function makes up for are no fault.
+    /// One differing entry of ten thousand is found; costs for which another function compensates are no error.
     #[test]
     fn one_wrong_entry_is_found() {
         let cost = |entry: usize| if entry % 10 == 3 { FORBIDDEN } else { entry as Cost % 7 };
@@ -234,7 +237,7 @@ mod tests {
         assert_eq!(compare(&own, &moved, 0), Ok(()));
     }
 
-    /// A hundred million combinations, one of which is listed.
+    /// A table has a hundred million combinations, one of which is listed.
     #[test]
     fn tables_too_large_to_list_are_compared_as_they_are_stored() {
         let network = |cost| {
@@ -248,7 +251,7 @@ mod tests {
         assert_eq!(compare(&network(7), &network(7), 0), Ok(()));
     }
 
-    /// An entry above the limit on totals is no forbidden one if a negative entry always makes up for it.
+    /// An entry above the limit is not forbidden if a negative entry always compensates for it.
     #[test]
     fn entries_that_pass_the_limit_keep_their_costs() {
         let options = ReadOptions::default();
@@ -271,7 +274,7 @@ mod tests {
         assert!(compare(&own, &other.build(), 0).is_err());
     }
 
-    /// Whatever reaches the limit is one key of YAML, and constants keep their digits or are refused.
+    /// In YAML, all costs that reach the limit share one key, and constants keep their digits or are refused.
     #[test]
     fn limits_and_long_numbers_in_yaml_and_clauses() {
         let found = |text: &str, format: Format, to: Format| {
@@ -298,7 +301,7 @@ mod tests {
         }
     }
 
-    /// Costs of 2^57 have no three digits behind the point in 64 bits: a limit of the format, not a bug.
+    /// Costs of 2^57 cannot have three decimal digits in 64 bits: this is a limit of the format and not a bug.
     #[test]
     fn costs_that_a_format_cannot_hold_are_refused() {
         let mut builder = Network::builder("large");

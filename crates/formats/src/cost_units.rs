@@ -1,4 +1,4 @@
-//! The unit in which the real numbers of a file become costs.
+//! The unit in which the real numbers of a file become integer costs.
 
 use super::decimal::Real;
 use super::options::ReadOptions;
@@ -7,32 +7,33 @@ use crate::error::Error;
 use crate::model::rounding::MOST_DECIMALS;
 use crate::model::{Cost, SUM_LIMIT, Units};
 
-/// What the numbers of a file need as integers of one unit.
+/// The decimals and the magnitude of a file's numbers, from which the unit follows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Range {
     decimals: u32,
-    /// Of the largest absolute cost of each function.
+    /// The sum over the functions of their largest absolute costs.
     sum: f64,
 }
 
 impl Range {
-    /// Adds the function whose costs these are.
+    /// Adds a function with these costs.
     pub fn add(&mut self, function: &[Real]) {
         self.decimals = function.iter().map(|real| real.decimals()).fold(self.decimals, u32::max);
         self.sum += function.iter().map(|real| real.as_f64().abs()).fold(0.0, f64::max);
     }
 
-    /// Adds functions of one cost each, as places among some.
+    /// Adds functions of one cost each, given as indices into `costs`.
     pub fn add_all(&mut self, costs: &[Real], places: impl Iterator<Item = usize>) {
         self.decimals = costs.iter().map(|real| real.decimals()).fold(self.decimals, u32::max);
         let sizes: Vec<f64> = costs.iter().map(|real| real.as_f64().abs()).collect();
         places.for_each(|place| self.sum += sizes[place]);
     }
 
-    /// The unit: as many digits as the numbers have or `--precision` asks for, fewer where 64 bits cannot hold the sum.
+    /// Returns the unit: as many decimal digits as the numbers have or `--precision` requests, fewer if 64 bits cannot
+    /// hold the sum.
     ///
     /// # Errors
-    /// Numbers that 64-bit costs do not hold.
+    /// Returns an error if 64-bit costs cannot hold the numbers.
     pub fn unit(&self, tokens: &Tokens<'_>, options: &ReadOptions) -> Result<Unit, Error> {
         let most = self.decimals.min(options.precision.unwrap_or(MOST_DECIMALS)).min(MOST_DECIMALS);
         let fits = |&decimals: &u32| self.sum * 10f64.powi(decimals as i32) < SUM_LIMIT;
@@ -46,28 +47,28 @@ impl Range {
     }
 }
 
-/// Turns real numbers into costs, and counts the functions that rounding changes.
+/// Converts real numbers to costs, and counts the functions that rounding changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     decimals: u32,
-    /// The functions changed so far.
+    /// The number of functions changed so far.
     pub rounded: u64,
 }
 
 impl Unit {
-    /// The costs of a function.
+    /// Returns the costs of a function with `N` entries.
     pub fn costs<const N: usize>(&mut self, function: [Real; N]) -> [Cost; N] {
         self.rounded += u64::from(function.iter().any(|real| !real.units(self.decimals).1));
         function.map(|real| real.units(self.decimals).0)
     }
 
-    /// The costs of a table.
+    /// Returns the costs of a table.
     pub fn table(&mut self, function: &[Real]) -> Vec<Cost> {
         self.rounded += u64::from(function.iter().any(|real| !real.units(self.decimals).1));
         function.iter().map(|real| real.units(self.decimals).0).collect()
     }
 
-    /// The units of the network.
+    /// Returns the units of the network.
     pub fn units(self, maximise: bool) -> Units {
         Units { decimals: self.decimals, maximise, rounded: self.rounded }
     }

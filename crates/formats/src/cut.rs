@@ -1,5 +1,5 @@
-//! Maximum cut: graphs with weights as `.rud` (of the generator rudy; the G set, the Biq Mac library) and as symmetric
-//! matrices in `.mtx` (Matrix Market). The value of an assignment is the weight of the edges whose ends differ.
+//! Maximum cut: weighted graphs as `.rud` (of the generator rudy; the G set, the Biq Mac library) and as symmetric
+//! matrices in `.mtx` (Matrix Market). The value of an assignment is the total weight of the edges whose ends differ.
 
 use super::cost_units::Range;
 use super::decimal::Real;
@@ -13,15 +13,16 @@ use crate::model::Network;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// A graph with weights.
+/// A weighted graph.
 struct Weighted {
     vertices: usize,
     edges: Vec<([u32; 2], Real)>,
-    /// Weights from a vertex to itself, which no cut has.
+    /// Self-loops with a weight, which are in no cut.
     loops: Repeated,
 }
 
-/// Reads a `.rud`: `n m`, then m lines `i j w` from 1; a missing weight is 1. More words on the first line are skipped.
+/// Reads a `.rud` file: `n m`, then m lines `i j w` with vertices from 1; a missing weight is 1. Further words on the
+/// first line are skipped.
 pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let vertices = tokens.count("the number of vertices")?;
     let count = tokens.count("the number of edges")?;
@@ -41,8 +42,8 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     graph.network(tokens, options)
 }
 
-/// Reads a `.mtx`: the adjacency matrix of a graph, in coordinates. One triangle is enough; where both are there they
-/// have to agree.
+/// Reads a `.mtx` file: the adjacency matrix of a graph in coordinate form. One triangle suffices; if both are present,
+/// they must agree.
 pub(super) fn read_matrix(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     for (name, known) in
         [("%%MatrixMarket", &["%%matrixmarket"][..]), ("matrix", &["matrix"]), ("coordinate", &["coordinate"])]
@@ -83,7 +84,7 @@ pub(super) fn read_matrix(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Res
     graph.network(tokens, options)
 }
 
-/// Takes one of these words, in upper or lower case; returns which.
+/// Consumes one of the words of `known`, case-insensitively, and returns its index.
 fn keyword(tokens: &mut Tokens<'_>, expected: &str, known: &[&str]) -> Result<usize, Error> {
     let word = tokens.word(expected)?.to_ascii_lowercase();
     let place = known.iter().position(|known| known.as_bytes() == word);

@@ -1,12 +1,12 @@
-//! Decimal numbers as files write them: in units of a power of ten ([`fixed`]); a double where it holds the number to
-//! its full precision, digits and exponent elsewhere ([`parse`]); and as digits and a power of ten ([`Real`]).
+//! Decimal numbers as files write them: in units of a power of ten ([`fixed`]); as a double if that keeps full
+//! precision, otherwise as digits and exponent ([`parse`]); and as digits and a power of ten ([`Real`]).
 
 use crate::model::{Cost, Decimal, Stated, Units};
 
-/// Digits that a [`Decimal`] keeps.
+/// The number of digits that a [`Decimal`] keeps.
 const DIGITS: u32 = 19;
 
-/// An exponent beyond which a number has no digit left, or passes 64 bits.
+/// The exponent beyond which a number has no digit left, or exceeds 64 bits.
 const FAR: i64 = 1 << 20;
 
 /// The powers of ten that doubles hold exactly.
@@ -15,8 +15,8 @@ const POWERS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// A decimal number `[+-]digits[.digits][e[+-]digits]` in units of 10^-decimals, further digits cut off; clamped to 64
-/// bits.
+/// Parses a decimal number `[+-]digits[.digits][e[+-]digits]` in units of 10^-`decimals`. Further digits are truncated,
+/// and the result is clamped to 64 bits.
 pub(super) fn fixed(word: &[u8], decimals: u32) -> Option<i64> {
     let (word, exponent) = match word.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) {
         Some(at) => (&word[..at], Some(&word[at + 1..])),
@@ -33,14 +33,16 @@ pub(super) fn fixed(word: &[u8], decimals: u32) -> Option<i64> {
     if whole.is_empty() && behind.is_empty() || !whole.iter().chain(behind).all(u8::is_ascii_digit) {
         return None;
     }
-    // the digits that stand before the point once it has moved; zeros in front of the first one matter for none
+    // the number of digits before the point once it is moved; it may exceed the digits that matter because of leading
+    // zeros
     let before = whole.len() as i64 + i64::from(decimals) + exponent.clamp(-FAR, FAR);
     let digits = whole.iter().chain(behind).chain(std::iter::repeat(&b'0')).take(before.max(0) as usize);
     let value = digits.fold(0i64, |value, &digit| value.saturating_mul(10).saturating_add((digit - b'0').into()));
     Some(if negative { -value } else { value })
 }
 
-/// Parses a word as a number: its sign separate where it is out of the range of normal doubles.
+/// Parses a word as a number. Returns digits and exponent if the number is outside of the range of normal doubles, and
+/// `None` if the word is not a number.
 pub(super) fn parse(word: &[u8]) -> Option<Stated> {
     if let Some(double) = plain(word) {
         return Some(Stated::Double(double));
@@ -49,9 +51,9 @@ pub(super) fn parse(word: &[u8]) -> Option<Stated> {
     if double.is_normal() { Some(Stated::Double(double)) } else { Some(extreme(word, double)) }
 }
 
-/// Few digits and a small exponent, the common case: an integer and a power of ten that doubles hold exactly, so that
+/// Parses the common case of few digits and a small exponent: doubles hold the digits and the power of ten exactly, so
 /// their product or quotient is rounded once, as in std (Clinger, "How to read floating point numbers accurately",
-/// 1990).
+/// 1990). Returns `None` in other cases.
 #[inline]
 fn plain(word: &[u8]) -> Option<f64> {
     let (mut digits, mut behind, mut point) = (0u64, 0i32, false);
@@ -81,7 +83,7 @@ fn plain(word: &[u8]) -> Option<f64> {
     Some(if power < 0 { digits / tens } else { digits * tens })
 }
 
-/// An exponent of one or two digits.
+/// Parses an exponent of one or two digits; `None` if it is anything else.
 fn small_exponent(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -98,19 +100,19 @@ fn small_exponent(text: &[u8]) -> Option<i32> {
     Some(if negative { -value } else { value })
 }
 
-/// The meaning of a word whose double is 0, subnormal, infinite or NaN.
+/// Returns the meaning of a word whose double is 0, subnormal, infinite or NaN.
 #[cold]
 fn extreme(word: &[u8], double: f64) -> Stated {
     match (digits(word.strip_prefix(b"-").unwrap_or(word)), double.is_sign_negative()) {
         (None, _) => Stated::Double(double),
         (Some(decimal), false) => Stated::Decimal(decimal),
-        // a negative one is not a potential; as a logarithm it is practically 0, or not minus infinity
+        // a negative number is not a potential; as a logarithm it is practically 0, or an error if it is out of range
         (Some(_), true) if double.is_infinite() => Stated::Double(f64::NAN),
         (Some(_), true) => Stated::Double(-f64::MIN_POSITIVE),
     }
 }
 
-/// The digits and the power of ten of a number that std has parsed; `None` where it is 0 or names an infinity.
+/// Returns the digits and the power of ten of a number that std can parse; `None` if it is 0 or an infinity by name.
 fn digits(word: &[u8]) -> Option<Decimal> {
     let text = word.strip_prefix(b"+").unwrap_or(word);
     let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
@@ -133,7 +135,7 @@ fn digits(word: &[u8]) -> Option<Decimal> {
     (digits > 0).then(|| Decimal { digits, exponent: exponent.saturating_add(shift) })
 }
 
-/// The power of ten behind an `e`, a signed integer; the largest one in place of a larger one.
+/// Parses the exponent after an `e`, a signed integer that saturates at 64 bits; `None` if it is not a number.
 fn power(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
@@ -142,7 +144,7 @@ fn power(text: &[u8]) -> Option<i64> {
     is_number.then_some(if text.starts_with(b"-") { -value } else { value })
 }
 
-/// A cost with all its digits, in the sense of the file.
+/// Formats a cost with all its digits, in the file's convention.
 pub(super) fn of_cost(cost: Cost, units: &Units) -> String {
     let signed = if units.maximise { -i128::from(cost) } else { cost.into() };
     let scale = 10i128.pow(units.decimals);
@@ -154,20 +156,21 @@ pub(super) fn of_cost(cost: Cost, units: &Units) -> String {
     }
 }
 
-/// Digits that are kept are below this, so that twice a number fits 64 bits, too.
+/// The number that digits stay below, so that twice a number fits 64 bits too.
 const REAL_DIGITS: i64 = 10i64.pow(18);
 
-/// A number with up to 18 of its digits: `digits` times ten to the power of `exponent`.
+/// A number with up to 18 significant digits: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Real {
     digits: i64,
     exponent: i64,
-    /// Whether the file has further digits than those kept.
+    /// Whether the file has further digits, which were truncated.
     cut: bool,
 }
 
 impl Real {
-    /// Parses a word: a sign, digits with or without a point, an exponent.
+    /// Parses a word: an optional sign, digits with or without a point, an optional exponent. `None` if it is not a
+    /// number.
     pub fn parse(word: &[u8]) -> Option<Real> {
         let (negative, text) = match word {
             [b'-', rest @ ..] => (true, rest),
@@ -205,23 +208,23 @@ impl Real {
         any.then_some(Real { digits: if negative { -digits } else { digits }, exponent, cut })
     }
 
-    /// An integer.
+    /// Converts an integer.
     pub fn integer(digits: i64) -> Real {
         Real { digits, ..Real::default() }
     }
 
-    /// A small multiple.
+    /// Multiplies the number by a factor from -2 to 2.
     pub fn times(self, factor: i64) -> Real {
         debug_assert!(factor.abs() <= 2);
         Real { digits: self.digits * factor, ..self }
     }
 
-    /// Whether it is 0.
+    /// Returns whether the number is 0.
     pub fn is_zero(self) -> bool {
         self.digits == 0
     }
 
-    /// The number as a double.
+    /// Returns the number as a double.
     pub fn as_f64(self) -> f64 {
         // beyond these powers of ten all numbers are 0 or infinite
         match self.exponent.clamp(-1000, 1000) as i32 {
@@ -231,19 +234,19 @@ impl Real {
         }
     }
 
-    /// Its decimal digits behind the point.
+    /// Returns the number of decimal digits after the point.
     pub fn decimals(self) -> u32 {
         u32::try_from(self.exponent.min(0).unsigned_abs()).unwrap_or(u32::MAX)
     }
 
-    /// The nearest multiple of 10^-decimals, and whether it is the number itself.
+    /// Returns the nearest multiple of 10^-`decimals` in these units, clamped to 64 bits, and whether it is exact.
     pub fn units(self, decimals: u32) -> (Cost, bool) {
         let shift = self.exponent.saturating_add(decimals.into());
         let ten = |power: i64| u32::try_from(power).ok().and_then(|power| 10i128.checked_pow(power));
         let digits = i128::from(self.digits);
         let (units, exact) = match ten(shift.saturating_abs()) {
             _ if digits == 0 => (0, true),
-            // the sum of all numbers fits
+            // saturation is safe because the caller chose units in which the sum of all numbers fits
             Some(tens) if shift >= 0 => (digits.saturating_mul(tens), true),
             None if shift >= 0 => (i128::from(self.digits.signum()) * i128::from(Cost::MAX), false),
             Some(tens) => ((digits + digits.signum() * (tens / 2)) / tens, digits % tens == 0),
@@ -253,8 +256,8 @@ impl Real {
     }
 }
 
-/// Whether a number of at least 0 is at least another one, both without exponents and with digits of any length; `None`
-/// if one of them is something else.
+/// Returns whether a nonnegative number is at least another one. Both may have any number of digits, but no exponent;
+/// `None` if one of them is not such a number.
 pub(super) fn is_at_least(number: &[u8], other: &[u8]) -> Option<bool> {
     fn parts(word: &[u8]) -> Option<(&[u8], &[u8])> {
         let text = word.strip_prefix(b"+").unwrap_or(word);

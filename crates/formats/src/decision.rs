@@ -1,4 +1,4 @@
-//! Problems of decision: diagrams, processes, interactive diagrams; and policies.
+//! Decision problems (influence diagrams, POMDPs, interactive diagrams) and policies.
 
 use super::id::read_diagram;
 use super::id_xml::{read_bifxml, read_xdsl};
@@ -11,21 +11,23 @@ use crate::model::{Diagram, Idid, PolicyFile, Pomdp};
 use crate::stop::Stop;
 use std::path::Path;
 
-/// A problem of decision.
+/// A decision problem.
 #[derive(Clone, Debug)]
 pub enum Decision {
     /// An influence diagram or a LIMID.
     Diagram(Box<Diagram>),
-    /// A process of one or several agents.
+    /// A POMDP of one or several agents.
     Pomdp(Box<Pomdp>),
-    /// An interactive diagram.
+    /// An interactive dynamic influence diagram.
     Idid(Box<Idid>),
 }
 
-/// Reads a problem. The format follows from the file's name where `format` is none; standard input needs one.
+/// Reads a decision problem. If `format` is `None`, the format follows from the file's name; standard input needs a
+/// format.
 ///
 /// # Errors
-/// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`].
+/// Returns an error if the file cannot be read or parsed, with file, line and column if they are known, and
+/// [`Error::Stopped`] if `stop` is set.
 pub fn read_decision(
     source: &Source,
     format: Option<DecisionFormat>,
@@ -67,10 +69,10 @@ pub fn read_decision(
     })
 }
 
-/// Reads a policy that was written as JSON.
+/// Reads a policy from a JSON file.
 ///
 /// # Errors
-/// A file that cannot be read, or is no policy, with line and column.
+/// Returns an error if the file cannot be read, or is not a policy; the error gives line and column.
 pub fn read_policy(path: &Path, stop: &Stop) -> Result<PolicyFile, Error> {
     let text = read_text(&Source::File(path.into()), stop)?;
     serde_json::from_slice(&text).map_err(|error| {

@@ -1,5 +1,5 @@
-//! Encodings of texts: UTF-8 as a rule, UTF-16 by its first bytes, another one where an XML declaration names it, and
-//! windows-1252 (which includes ISO-8859-1) for bytes that are not UTF-8.
+//! Encodings of texts. UTF-8 is the default. UTF-16 is recognised by its first bytes, an XML declaration may name
+//! another encoding, and bytes that are not UTF-8 are read as windows-1252, which includes ISO-8859-1.
 
 use super::tokens::BYTE_ORDER_MARK;
 use crate::files::Stream;
@@ -8,7 +8,7 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read};
 
-/// Bytes by which UTF-16 is recognised.
+/// The number of bytes by which UTF-16 is recognised.
 const HEAD: usize = 2;
 
 /// Returns the stream in UTF-8 if its first bytes are those of UTF-16, with or without a byte order mark, and the
@@ -16,7 +16,7 @@ const HEAD: usize = 2;
 pub(super) fn transcoded<'a>(mut raw: Stream<'a>) -> io::Result<Stream<'a>> {
     let mut head = Vec::with_capacity(HEAD);
     let _ = raw.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
-    // every format begins with a character of ASCII, whose other byte is 0
+    // every format begins with an ASCII character, whose other byte in UTF-16 is 0
     let encoding = match head[..] {
         [0xff, 0xfe] => Some(UTF_16LE),
         [0xfe, 0xff] => Some(UTF_16BE),
@@ -39,13 +39,14 @@ pub(super) fn word(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Decodes a whole text, which may begin with a byte order mark, by the encoding that its XML declaration names; like
-/// [`word`] without one, and then also returns the length of the valid beginning in bytes if the text is not UTF-8.
+/// Decodes a whole text, which may begin with a byte order mark, with the encoding that its XML declaration names.
+/// Without a declaration it is decoded like a [`word`]; if it is not UTF-8, the length of the valid beginning in bytes
+/// is returned too.
 pub(super) fn document(mut bytes: Vec<u8>) -> (String, Option<usize>) {
     if bytes.starts_with(BYTE_ORDER_MARK) {
         drop(bytes.drain(..BYTE_ORDER_MARK.len()));
     }
-    // a stream in UTF-16 is in UTF-8 by now, whatever the declaration says
+    // a stream in UTF-16 was already converted to UTF-8, whatever the declaration states
     let named = declared(&bytes).filter(|&own| own != UTF_8 && own != UTF_16LE && own != UTF_16BE);
     if let Some(encoding) = named {
         return (encoding.decode_without_bom_handling(&bytes).0.into_owned(), None);
@@ -59,7 +60,7 @@ pub(super) fn document(mut bytes: Vec<u8>) -> (String, Option<usize>) {
     }
 }
 
-/// The encoding that an XML declaration names.
+/// Returns the encoding that an XML declaration names; `None` if there is none, or it is unknown.
 fn declared(text: &[u8]) -> Option<&'static Encoding> {
     let text = text.strip_prefix(b"<?xml")?;
     let declaration = &text[..memchr::memmem::find(text, b"?>")?];

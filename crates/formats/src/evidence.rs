@@ -11,27 +11,29 @@ use std::path::Path;
 /// The contents of an evidence file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// Variables and their values, each variable once, for [`Network::observe`](crate::model::Network::observe).
+    /// Variables and their observed values, each variable once, for
+    /// [`Network::observe`](crate::model::Network::observe).
     pub pairs: Vec<(u32, u32)>,
-    /// Doubtful places of the file.
+    /// Warnings about suspicious input.
     pub warnings: Vec<Warning>,
 }
 
-/// Reads evidence.
+/// Reads an evidence file.
 ///
-/// `0` is none, whatever follows; t numbers with t = 1 + 2k, k being the first, are k pairs; otherwise the first is the
-/// number of sets, which must be 1, and k and its pairs follow. `smoke=yes` are names, or indices in place of them, as
-/// many as there are. `#` begins a comment.
+/// A first number of 0 means no evidence, whatever follows. If there are 1 + 2k numbers, the first of which is k, they
+/// are k pairs of variable and value. Otherwise the first number is the number of evidence sets, which must be 1, and k
+/// and its pairs follow. Alternatively the file has any number of words such as `smoke=yes`, with names or indices. `#`
+/// begins a comment.
 ///
 /// # Errors
-/// A file that cannot be read, pairs beyond the variables or their domains, and a variable with two values;
-/// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+/// Returns an error if the file cannot be read, if a pair is out of range, or if a variable has two values, and
+/// [`Error::Waiting`] if `stop` is set before a pipe is at its end.
 pub fn read_evidence(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Evidence, Error> {
     let source = Source::new(path);
     parse(&read_text(&source, stop)?, source.to_string(), variables, stop)
 }
 
-/// Only the words and their number show the dialect, so they are looked at first.
+/// Parses evidence. The words are counted first, because only their number and form reveal the dialect.
 fn parse(text: &[u8], name: String, variables: &[Variable], stop: &Stop) -> Result<Evidence, Error> {
     let words = || {
         let mut tokens = Tokens::new(Box::new(text), name.clone(), stop);
@@ -74,7 +76,7 @@ fn parse(text: &[u8], name: String, variables: &[Variable], stop: &Stop) -> Resu
     Ok(Evidence { pairs: known.pairs, warnings: tokens.take_warnings() })
 }
 
-/// The pairs so far.
+/// The pairs read so far.
 #[derive(Default)]
 struct Known {
     pairs: Vec<(u32, u32)>,
@@ -82,7 +84,7 @@ struct Known {
 }
 
 impl Known {
-    /// Adds a pair whose value is the current word.
+    /// Adds a pair, whose value is the current word.
     fn add(&mut self, tokens: &Tokens<'_>, variable: u32, value: u32) -> Result<(), Error> {
         match self.values.insert(variable, value) {
             None => self.pairs.push((variable, value)),
@@ -99,7 +101,7 @@ fn name_of(variable: &Variable, index: usize) -> String {
     variable.name.as_ref().map_or_else(|| format!("x{index}"), ToString::to_string)
 }
 
-/// Takes a word `NAME=VALUE`, perhaps with a comma or semicolon behind. Names may have such signs, too.
+/// Consumes a word `NAME=VALUE`, which may end with a comma or semicolon. Names may contain these characters too.
 fn by_name(
     tokens: &mut Tokens<'_>,
     variables: &[Variable],
@@ -132,14 +134,14 @@ fn by_name(
     }
 }
 
-/// Names of values in a message.
+/// The number of names of values in a message.
 const NAMED: usize = 8;
 
-/// Reads a list of variables, of marginal MAP: their number and their indices; `#` begins a comment.
+/// Reads the list of MAP variables for marginal MAP: their number and their indices; `#` begins a comment.
 ///
 /// # Errors
-/// A file that cannot be read, another number of variables, one that does not exist or is there twice;
-/// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+/// Returns an error if the file cannot be read, if the number of variables differs, or if a variable is unknown or
+/// repeated, and [`Error::Waiting`] if `stop` is set before a pipe is at its end.
 pub fn read_variables(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Vec<u32>, Error> {
     let source = Source::new(path);
     let text = read_text(&source, stop)?;

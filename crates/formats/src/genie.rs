@@ -1,6 +1,6 @@
-//! `.xdsl` of GeNIe and SMILE: a node for each variable with its `state`s and its `parents`. A `cpt` has its
-//! `probabilities`, in which the variable itself runs fastest and the first parent slowest, a `deterministic` one its
-//! `resultingstates`, a `noisymax` one the parameters of each parent.
+//! The `.xdsl` format of GeNIe and SMILE: a node for each variable with its `state`s and its `parents`. A `cpt` has
+//! `probabilities`, in which the variable itself varies fastest and the first parent slowest; a `deterministic` node
+//! has `resultingstates`; a `noisymax` node has the parameters of each parent.
 
 pub(super) mod noisy;
 
@@ -24,7 +24,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     Parts { precision: options.precision, ..parts }.build(file, stop)
 }
 
-/// Reads variables and conditional probabilities, in the order of the variables.
+/// Reads variables and conditional probability tables; the tables are in the order of the variables.
 pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     let text = tokens.text()?;
     let document = crate::xml::xml(&text, ParsingOptions::default())?;
@@ -70,7 +70,7 @@ fn network(root: Node<'_, '_>, mut places: Places<'_>) -> Result<File, Wrong> {
     Ok(file)
 }
 
-/// Refuses the arcs between time slices, without which the network would be another one.
+/// Refuses dynamic networks, because they would be different networks without the arcs between their time slices.
 pub(super) fn refuse_dynamic(root: Node<'_, '_>) -> Result<(), Wrong> {
     match root.children().find(|node| node.has_tag_name("dynamic")) {
         None => Ok(()),
@@ -80,7 +80,7 @@ pub(super) fn refuse_dynamic(root: Node<'_, '_>) -> Result<(), Wrong> {
     }
 }
 
-/// Returns the parents of a variable, and last the variable itself.
+/// Returns the parents of a variable, then the variable itself.
 fn scope(file: &File, own: u32, node: Node<'_, '_>) -> Result<Vec<u32>, Wrong> {
     let mut scope = Vec::new();
     for parents in children(node, &["parents"]) {
@@ -100,7 +100,7 @@ fn scope(file: &File, own: u32, node: Node<'_, '_>) -> Result<Vec<u32>, Wrong> {
     Ok(scope)
 }
 
-/// Returns the table of a variable that its parents determine: the file names its value in each row.
+/// Returns the table of a deterministic node: the file names the variable's value in each row.
 fn determined(file: &File, scope: &[u32], node: Node<'_, '_>) -> Result<Numbers, Wrong> {
     let states = child(node, "resultingstates")?;
     let own = &file.variables[scope[scope.len() - 1] as usize];
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(value([0, 0]), None);
     }
 
-    /// The table of the last variable.
+    /// Returns the table of the last variable.
     fn last_table(text: &str) -> Vec<f64> {
         let read = read_potentials_from(text.as_bytes(), "t.xdsl", Format::Xdsl, None, &Stop::new());
         let potentials = read.expect("a network");

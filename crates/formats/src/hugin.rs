@@ -1,6 +1,6 @@
 //! The `.net` format of Hugin (its API manual, "The NET language"): `node NAME { states = ("v" ...); }` for each
-//! variable, `potential (NAME | PARENTS) { data = ((p ...) ...); }` for its probabilities, in which the variable itself
-//! runs fastest and the first parent slowest. Other fields are skipped, `%` begins a comment.
+//! variable, and `potential (NAME | PARENTS) { data = ((p ...) ...); }` for its probabilities, in which the variable
+//! itself varies fastest and the first parent slowest. Other fields are skipped; `%` begins a comment.
 
 use super::bayes::{Conditional, File};
 use super::bif::words::{Word, Words};
@@ -17,7 +17,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     Parts { precision: options.precision, ..parts }.build(file, stop)
 }
 
-/// Reads variables and conditional probabilities, in the order of the variables.
+/// Reads variables and conditional probability tables; the tables are in the order of the variables.
 pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     tokens.skip_comments_after(b'%');
     let mut words = Words::new(tokens, b"{}()=;|")?;
@@ -44,7 +44,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     }
 }
 
-/// Takes a word and the block behind it.
+/// Consumes a word and the block after it.
 fn skip_block(words: &mut Words<'_, '_>) -> Result<(), Error> {
     words.take()?;
     words.expect('{')?;

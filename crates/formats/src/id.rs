@@ -1,5 +1,5 @@
-//! Influence diagrams in three files of one stem: `.uai` with the header `ID` or `LIMID`, `.id` with the kinds of
-//! variables and functions, `.pvo` with blocks of variables (Lee, Marinescu, Dechter, 2021).
+//! Influence diagrams in three files with the same stem: `.uai` with the header `ID` or `LIMID`, `.id` with the kinds
+//! of variables and functions, `.pvo` with blocks of variables (Lee, Marinescu, Dechter, 2021).
 
 use super::bayes::warn_of_sums_of;
 use super::input::{Source, compressed_extensions, read_tokens};
@@ -11,33 +11,34 @@ use crate::stop::Stop;
 use crate::terminal::among;
 use std::path::{Path, PathBuf};
 
-/// Most values of all variables together.
+/// The maximum number of values of all variables together.
 const VALUES: u64 = 1 << 27;
 
-/// The texts of a diagram and their names.
+/// The names and texts of the files of a diagram.
 pub struct Parts<'a> {
-    /// Scopes and tables.
+    /// Name and text of the `.uai` file, with scopes and tables.
     pub uai: (&'a str, &'a [u8]),
-    /// Kinds.
+    /// Name and text of the `.id` file, with the kinds of variables and functions.
     pub id: (&'a str, &'a [u8]),
-    /// Blocks.
+    /// Name and text of the `.pvo` file, with blocks of variables.
     pub pvo: (&'a str, &'a [u8]),
 }
 
-/// Reads a diagram whose `.uai` file is named; the others lie beside it.
+/// Reads a diagram from its `.uai` file; the other two files must be in the same folder.
 ///
 /// # Errors
-/// A file that is missing, cannot be read or parsed, with line and column; [`Error::Stopped`] once `stop` is set.
+/// Returns an error if a file is missing, or cannot be read or parsed, with line and column, and [`Error::Stopped`] if
+/// `stop` is set.
 pub fn read_diagram(path: &Path, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let mut files =
         [read_tokens(&Source::File(path.into()), stop)?, beside(path, "id", stop)?, beside(path, "pvo", stop)?];
     parse(&path.display().to_string(), &mut files)
 }
 
-/// Reads a diagram from texts.
+/// Parses a diagram from texts.
 ///
 /// # Errors
-/// As [`read_diagram`].
+/// Returns an error if a text cannot be parsed, with line and column, and [`Error::Stopped`] if `stop` is set.
 pub fn parse_diagram(parts: &Parts<'_>, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let tokens = |(name, text): (&str, &[u8])| -> Tokens<'_> {
         let text = std::io::Cursor::new(text.to_vec());
@@ -46,7 +47,7 @@ pub fn parse_diagram(parts: &Parts<'_>, stop: &Stop) -> Result<(Diagram, Vec<War
     parse(parts.uai.0, &mut [parts.uai, parts.id, parts.pvo].map(tokens))
 }
 
-/// A file of the same stem, compressed or not.
+/// Opens the file with the same stem and another extension, compressed or not.
 fn beside<'a>(path: &Path, extension: &str, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
     let mut stem: PathBuf = path.into();
     let packed = |e: &str| compressed_extensions().any(|known| known.eq_ignore_ascii_case(e));
@@ -106,7 +107,7 @@ fn parse(name: &str, [tables, kinds, blocks]: &mut [Tokens<'_>; 3]) -> Result<(D
     warn_of_sums_of(&diagram, &places, &mut |place, text| tables.warn(place, text));
     tables.leave_rest("the last table")?;
     diagram.blocks = read_blocks(blocks, &diagram.nodes)?;
-    // a decision that forgets sees nothing if the block before its own is empty
+    // without perfect recall, a decision sees nothing if the block before its own is empty, so empty blocks matter
     if kind == DiagramKind::Recall {
         diagram.blocks.retain(|block| !block.is_empty());
     }
@@ -114,7 +115,7 @@ fn parse(name: &str, [tables, kinds, blocks]: &mut [Tokens<'_>; 3]) -> Result<(D
     Ok((diagram, warnings))
 }
 
-/// A count, and one of two words for each.
+/// Reads a count, and one of two words for each item.
 fn read_kinds(
     tokens: &mut Tokens<'_>,
     what: &str,
@@ -152,7 +153,7 @@ fn read_table(
     let mut table = Vec::with_capacity(entries.min(1 << 12));
     for _ in 0..entries {
         let expected = if utility { "a utility" } else { "a probability of at least 0" };
-        // utilities have a unit of their own, so that small ones are no 0
+        // utilities are not normalised, so small ones must not be read as 0
         let number = std::str::from_utf8(tokens.word(expected)?).ok().and_then(|word| word.parse::<f64>().ok());
         match number.filter(|number| number.is_finite() && (utility || *number >= 0.0)) {
             Some(number) => table.push(number),
@@ -162,7 +163,7 @@ fn read_table(
     Ok(table.into())
 }
 
-/// Numbers between semicolons: those of variables and blocks, then the blocks.
+/// Reads numbers between semicolons: the number of variables, the number of blocks, then the blocks.
 fn read_blocks(tokens: &mut Tokens<'_>, nodes: &[Node]) -> Result<Vec<Vec<u32>>, Error> {
     let mut lists: Vec<Vec<u32>> = vec![Vec::new()];
     let mut known = vec![false; nodes.len()];
@@ -183,7 +184,7 @@ fn read_blocks(tokens: &mut Tokens<'_>, nodes: &[Node]) -> Result<Vec<Vec<u32>>,
             let index = number as usize;
             match (header, known.get(index)) {
                 (true, _) => {
-                    // empty blocks may stand before, between and behind those of variables
+                    // empty blocks may stand before, between and after those with variables
                     let limit = if lists.len() == 1 { nodes.len() } else { 2 * nodes.len() + 1 };
                     let fits = if lists.len() == 1 { index == limit } else { index <= limit };
                     if !fits || lists.last().is_some_and(|list| list.len() > 1) {

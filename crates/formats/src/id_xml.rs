@@ -1,5 +1,5 @@
-//! Influence diagrams with names: `.bifxml` as pyAgrum writes it, whose decisions see their parents and forget, and
-//! `.xdsl` of GeNIe, whose decisions remember.
+//! Influence diagrams with names: `.bifxml` of pyAgrum, in which decisions observe only their parents (limited memory),
+//! and `.xdsl` of GeNIe, with perfect recall.
 
 use super::bayes::warn_of_sums_of;
 use super::encoding;
@@ -13,48 +13,50 @@ use crate::text::Wrong;
 use roxmltree::{Document, Node as Element};
 use rustc_hash::FxHashMap;
 
-/// Reads a diagram as pyAgrum writes it.
+/// Reads a diagram in the `.bifxml` format of pyAgrum.
 ///
 /// # Errors
-/// A file that cannot be read or parsed, with line and column; [`Error::Stopped`].
+/// Returns an error if the file cannot be read or parsed, with line and column, and [`Error::Stopped`] if `stop` is
+/// set.
 pub fn read_bifxml(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
     parse_bifxml(&encoding::document(text).0, &source.to_string())
 }
 
-/// Reads a diagram as GeNIe writes it.
+/// Reads a diagram in the `.xdsl` format of GeNIe.
 ///
 /// # Errors
-/// As [`read_bifxml`].
+/// Returns an error if the file cannot be read or parsed, with line and column, and [`Error::Stopped`] if `stop` is
+/// set.
 pub fn read_xdsl(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
     parse_xdsl(&encoding::document(text).0, &source.to_string())
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Variable(u32),
-    /// A utility, which counts as often as this.
+    /// A utility, with its weight.
     Utility(f64),
 }
 
-/// A file as it is read.
+/// A diagram while its file is read.
 struct Reader<'a> {
     document: &'a Document<'a>,
     file: &'a str,
     nodes: Vec<Node>,
     known: FxHashMap<String, Kind>,
     probabilities: Vec<Potential>,
-    /// Where the probabilities are defined.
+    /// The position of the definition of each probability table.
     places: Vec<Place>,
     utilities: Vec<Potential>,
-    /// What each decision sees.
+    /// Decisions and the variables that each observes.
     informed: Vec<(u32, Vec<u32>)>,
 }
 
 fn parse_bifxml(text: &str, file: &str) -> Result<(Diagram, Vec<Warning>), Error> {
-    // some of its comments begin and end with one dash, which XML does not have; places stay as they are
+    // some of pyAgrum's comments begin and end with one dash, which is not XML; blanks keep the positions unchanged
     let mut text = text.to_string();
     while let Some(begin) = text.match_indices("<!-").map(|(at, _)| at).find(|&at| !text[at..].starts_with("<!--")) {
         let end = text[begin..].find("->").map_or(text.len(), |length| begin + length + 2);
@@ -110,7 +112,7 @@ fn parse_xdsl(text: &str, file: &str) -> Result<(Diagram, Vec<Warning>), Error> 
             _ => return Err(reader.error(element, "a cpt, deterministic, noisymax, decision, utility or mau")),
         }
     }
-    // weights of sums come first, as they change utilities
+    // weights of sums come first, because they change utilities
     for &element in elements.iter().filter(|element| element.has_tag_name("mau")) {
         let (parents, weights) = (words(element, "parents"), words(element, "weights"));
         let mut weights = weights.split_whitespace().map(str::parse::<f64>);
@@ -137,7 +139,7 @@ fn parse_xdsl(text: &str, file: &str) -> Result<(Diagram, Vec<Warning>), Error> 
     reader.finish(DiagramKind::Recall)
 }
 
-/// The text of a part of an element; empty if there is no such part.
+/// Returns the text of a child element; empty if there is none.
 fn words(element: Element<'_, '_>, tag: &str) -> String {
     let child = element.children().find(|c| c.has_tag_name(tag));
     child.and_then(|c| c.text()).unwrap_or_default().to_string()
@@ -181,7 +183,7 @@ impl<'a> Reader<'a> {
         ParseError { file, line, column, found, expected, hint }.into()
     }
 
-    /// The numbers of a node of GeNIe as words.
+    /// Returns the table of a GeNIe node as text.
     fn table(&self, element: Element<'_, '_>, given: &[&str]) -> Result<String, Error> {
         let own = element.attribute("id").unwrap_or_default();
         Ok(match element.tag_name().name() {
@@ -243,7 +245,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The parents of a variable or a utility, and its table, the last parent and then the variable running fastest.
+    /// Adds the parents of a variable or utility and its table, in which the variable varies fastest and then the last
+    /// parent.
     fn define(&mut self, element: Element<'_, '_>, name: &str, given: &[&str], table: &str) -> Result<(), Error> {
         let kind = self.known.get(name).copied();
         let kind = kind.ok_or_else(|| self.error(element, "a table of a known variable"))?;
@@ -286,7 +289,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Orders decisions in time: each after those that it, or what it sees, depends on.
+    /// Sorts the variables in temporal order, each decision after all variables on which it or its observations depend,
+    /// and returns the diagram.
     fn finish(self, kind: DiagramKind) -> Result<(Diagram, Vec<Warning>), Error> {
         let root = self.document.root_element();
         let n = self.nodes.len();
@@ -302,12 +306,12 @@ impl<'a> Reader<'a> {
         if let Some(v) = missing {
             return Err(self.error(root, format!("a table of {}", self.nodes[v].name)));
         }
-        // variables whose parents are all placed come next
+        // variables follow their parents
         let parents: Vec<Vec<u32>> = parents.into_iter().map(Option::unwrap_or_default).collect();
         let (mut placed, mut order) = (vec![false; n], Vec::new());
         while order.len() < n {
             let ready = |&v: &usize| !placed[v] && parents[v].iter().all(|&p| placed[p as usize]);
-            // chance variables first, so that a decision is as late as it can be
+            // chance variables first, so that a decision comes as late as possible
             let next = (0..n).filter(ready).min_by_key(|&v| self.nodes[v].decision);
             let Some(v) = next else { return Err(self.error(root, "a diagram without cycles")) };
             placed[v] = true;
@@ -348,7 +352,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// As pyAgrum 2.2 writes it, its wrong comments included; its own solver says 10.8.
+    /// A file as pyAgrum 2.2 writes it, with its malformed comments; its own solver returns 10.8.
     const BIFXML: &str = r#"<?xml version="1.0" ?>
 <BIF VERSION="0.3"><NETWORK>
 <VARIABLE TYPE="nature"><NAME>coin</NAME>

@@ -1,4 +1,5 @@
-//! `.idid`: an interactive dynamic influence diagram in TOML, whose frames are `.POMDP` and `.dpomdp` files or texts.
+//! The `.idid` format: an interactive dynamic influence diagram in TOML, whose frames are `.POMDP` and `.dpomdp` files
+//! or texts.
 
 use super::input::{Source, read_text};
 use super::pomdp::{parse_pomdp, read_pomdp};
@@ -17,21 +18,21 @@ type Value<'a> = Spanned<DeValue<'a>>;
 /// The keys of a diagram.
 const KEYS: &[&str] = &["frame", "models", "horizon_1", "horizon_0", "belief"];
 
-/// Most models, and most steps.
+/// The maximum number of models, and of steps.
 const MOST: i64 = 1_000_000;
 
-/// Highest level: files may name each other.
+/// The highest level, because files may refer to each other in a cycle.
 const LEVELS: usize = 8;
 
 /// Reads an interactive diagram.
 ///
 /// # Errors
-/// A file that cannot be read or parsed, with line and column; [`Error::Stopped`] once `stop` is set.
+/// Returns an error if a file cannot be read or parsed, with line and column, and [`Error::Stopped`] if `stop` is set.
 pub fn read_idid(source: &Source, stop: &Stop) -> Result<(Idid, Vec<Warning>), Error> {
     read_level(source, LEVELS, stop)
 }
 
-/// The same of a level of at most so much.
+/// Reads an interactive diagram of level `most` or less.
 fn read_level(source: &Source, most: usize, stop: &Stop) -> Result<(Idid, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
     let folder = match source {
@@ -42,10 +43,12 @@ fn read_level(source: &Source, most: usize, stop: &Stop) -> Result<(Idid, Vec<Wa
     File { text: &text, folder: &folder, stop }.read(most)
 }
 
-/// The same from a text whose frames stand in `folder`; `name` is its name in messages.
+/// Parses an interactive diagram from a text. The files of its frames are in `folder`; `name` names the text in
+/// messages.
 ///
 /// # Errors
-/// As [`read_idid`].
+/// Returns an error if the text or a file cannot be read or parsed, with line and column, and [`Error::Stopped`] if
+/// `stop` is set.
 pub fn parse_idid(text: &str, name: &str, folder: &Path, stop: &Stop) -> Result<(Idid, Vec<Warning>), Error> {
     let text = Text { file: name.into(), text: text.into() };
     File { text: &text, folder, stop }.read(LEVELS)
@@ -67,7 +70,7 @@ impl File<'_> {
         self.diagram(parsed.get_ref(), 0..0, most)
     }
 
-    /// A diagram that a table is, which stands at a place and has a level of at most so much.
+    /// Reads a diagram of level `most` or less from a table at position `place`.
     fn diagram(&self, table: &DeTable<'_>, place: Range<usize>, most: usize) -> Result<(Idid, Vec<Warning>), Error> {
         self.known(table, KEYS)?;
         let (frames, at) = self.table(self.get(table, "frame", place.clone())?, "a table with `i` and `j`")?;
@@ -101,7 +104,7 @@ impl File<'_> {
         Ok((idid, warnings))
     }
 
-    /// What j solves: a frame, or a diagram in an `.idid` file or a table.
+    /// Reads the problem of j: a frame, or a diagram in an `.idid` file or a table.
     fn other(&self, value: &Value<'_>, most: usize) -> Result<(Other, Vec<Warning>), Error> {
         let named = |value: Option<&Value<'_>>| match value.map(Spanned::get_ref) {
             Some(DeValue::String(name)) if name.ends_with(".idid") => Some(self.folder.join(name.as_ref())),
@@ -126,7 +129,7 @@ impl File<'_> {
         Ok((Other::Interactive(diagram.into()), warnings))
     }
 
-    /// A frame: the name of a file, or a table with `file` or `text`.
+    /// Reads a frame: the name of a file, or a table with `file` or `text`.
     fn frame(&self, value: &Value<'_>) -> Result<(Pomdp, Vec<Warning>), Error> {
         const EXPECTED: &str = "\"file\", { file = \"…\" } or { text = \"\"\"…\"\"\" }";
         let file = |name: &str| read_pomdp(&Source::File(self.folder.join(name)), self.stop);
@@ -147,7 +150,7 @@ impl File<'_> {
         }
     }
 
-    /// The second agent of i's frame does and sees what j's own frame says.
+    /// Checks that the second agent of i's frame has the actions and observations of j's own frame.
     fn match_frames(&self, own: &Pomdp, other: &Other, at: Range<usize>) -> Result<(), Error> {
         let [_, second] = &own.agents[..] else {
             let hint = Some(format!("it has {}", own.agents.len()));
@@ -171,7 +174,7 @@ impl File<'_> {
         Ok(())
     }
 
-    /// Models that believe something of `n` states.
+    /// Reads models, whose beliefs are over `n` states.
     fn models(&self, value: &Value<'_>, n: usize) -> Result<Vec<(Vec<f64>, f64)>, Error> {
         const EXPECTED: &str = "a list of { belief = […], weight = … }, or { count = K, spread = \"uniform\" }";
         match value.get_ref() {
@@ -263,7 +266,7 @@ impl File<'_> {
         }
     }
 
-    /// Refuses keys that mean nothing.
+    /// Refuses unknown keys.
     fn known(&self, table: &DeTable<'_>, keys: &[&str]) -> Result<(), Error> {
         let unknown = |key: &&Spanned<Cow<'_, str>>| !keys.contains(&key.get_ref().as_ref());
         match table.keys().filter(unknown).min_by_key(|key| key.span().start) {
@@ -341,7 +344,7 @@ O: * : uniform
         Ok(())
     }
 
-    /// What j solves may be a diagram: in place, or in a file, which may not name itself for ever.
+    /// The problem of j may be a diagram, given in place or in a file, and cycles of files are refused.
     #[test]
     fn levels_nest() -> Result<(), Box<dyn std::error::Error>> {
         let texts: Vec<&str> = TEXT.split("\"\"\"").collect();
@@ -392,7 +395,7 @@ O: * : uniform
         }
     }
 
-    /// Whatever a text holds, it is read or refused.
+    /// Mutated texts are read or refused, without a panic.
     #[test]
     fn mutated_texts_are_no_panic() {
         let mut rng = Rng::new(13);

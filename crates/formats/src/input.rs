@@ -1,4 +1,5 @@
-//! Sources of bytes: files and standard input, decompressed and in UTF-8 by their first bytes.
+//! Sources of bytes: files and standard input, which are decompressed and converted to UTF-8 according to their first
+//! bytes.
 
 use super::encoding;
 use super::tokens::Tokens;
@@ -19,7 +20,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The source named on the command line: `-` is standard input.
+    /// Returns the source named on the command line: `-` is standard input.
     pub fn new(name: impl AsRef<Path>) -> Self {
         let name = name.as_ref();
         if name == Path::new("-") { Source::Stdin } else { Source::File(name.into()) }
@@ -35,7 +36,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// The contents of `source`, decompressed.
+/// Opens a source and decompresses its contents.
 pub(super) fn open<'a>(source: &Source, stop: &'a Stop) -> io::Result<Stream<'a>> {
     let raw: Stream<'a> = match source {
         Source::Stdin => Box::new(Patient::new(|| Ok(io::stdin()), stop)?),
@@ -44,7 +45,7 @@ pub(super) fn open<'a>(source: &Source, stop: &'a Stop) -> io::Result<Stream<'a>
     decompress(raw)
 }
 
-/// A compression: its name, its file extension, the bytes it starts with.
+/// A compression format: its name, file extension, and the test of its first bytes.
 struct Compression {
     name: &'static str,
     extension: &'static str,
@@ -52,7 +53,7 @@ struct Compression {
     reader: for<'a> fn(Stream<'a>) -> io::Result<Stream<'a>>,
 }
 
-/// Every compression that is read.
+/// Every compression format that is read.
 const COMPRESSIONS: [Compression; 4] = [
     Compression {
         name: "gzip",
@@ -63,7 +64,7 @@ const COMPRESSIONS: [Compression; 4] = [
     Compression {
         name: "bzip2",
         extension: "bz2",
-        // "BZh" and a digit could begin a text: the block mark (pi, or the root of pi for no block) could not
+        // a text could begin with "BZh" and a digit, but not with the block mark (pi, or the root of pi for no block)
         is_start: |head| {
             let block = head.get(4..HEAD).unwrap_or_default();
             head.starts_with(b"BZh")
@@ -90,7 +91,7 @@ mod decoders {
     use super::Stream;
     use std::io::{self, Error};
 
-    /// Most memory of a decoder. `xz -9` takes 65 MiB.
+    /// The maximum memory of a decoder in bytes; `xz -9` takes 65 MiB.
     const XZ_MEMORY: u64 = 1 << 29;
 
     pub fn gzip(raw: Stream<'_>) -> io::Result<Stream<'_>> {
@@ -110,11 +111,11 @@ mod decoders {
         Ok(Box::new(zstd::stream::read::Decoder::new(raw)?))
     }
 
-    /// Whether a decoder was out of memory, or was denied the amount that the data needs.
+    /// Returns whether a decoder was out of memory, or was denied the amount that the data needs.
     pub fn is_out_of_memory(error: &Error) -> bool {
         use liblzma::stream::Error::{Mem, MemLimit};
         let of_xz = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
-        // zstd's errors have only names, no kinds
+        // zstd's errors have names but no kinds
         matches!(of_xz, Some(Mem | MemLimit)) || error.to_string().contains("not enough memory")
     }
 }
@@ -136,20 +137,20 @@ mod decoders {
     }
 }
 
-/// The longest start by which a compression is recognised.
+/// The number of first bytes by which compression is recognised.
 const HEAD: usize = 10;
 
-/// The extension that a compression appends to file names, if `extension` is one.
+/// Returns whether a file extension is that of a compression format.
 pub(super) fn is_compressed_extension(extension: &str) -> bool {
     COMPRESSIONS.iter().any(|c| c.extension.eq_ignore_ascii_case(extension))
 }
 
-/// The extensions that compressions append to file names.
+/// Returns the file extensions of the compression formats.
 pub fn compressed_extensions() -> impl Iterator<Item = &'static str> {
     COMPRESSIONS.iter().map(|c| c.extension)
 }
 
-/// Unpacks a stream that starts like an archive, whatever its name; text in UTF-16 becomes UTF-8.
+/// Decompresses a stream whose first bytes are those of an archive, whatever its name; text in UTF-16 becomes UTF-8.
 pub(super) fn decompress<'a>(mut raw: Stream<'a>) -> io::Result<Stream<'a>> {
     let mut head = Vec::with_capacity(HEAD);
     let _ = raw.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
@@ -161,7 +162,7 @@ pub(super) fn decompress<'a>(mut raw: Stream<'a>) -> io::Result<Stream<'a>> {
     })
 }
 
-/// Explains a decoder's errors.
+/// A decompressed stream that explains the decoder's errors.
 struct Unpacked<'a> {
     reader: Stream<'a>,
     name: &'static str,
@@ -186,7 +187,7 @@ impl Read for Unpacked<'_> {
 mod tests {
     use super::*;
 
-    /// A decoder that fails in its own way.
+    /// A decoder that fails with this error.
     struct Failing(fn() -> io::Error);
 
     impl Read for Failing {
@@ -209,13 +210,13 @@ mod tests {
     }
 }
 
-/// The whole text of a file that is parsed at once: evidence, a solution.
+/// Reads the whole text of a file that is parsed at once, such as evidence or a solution.
 pub(super) fn read_text(source: &Source, stop: &Stop) -> Result<Vec<u8>, Error> {
     let text = open(source, stop).and_then(|stream| read_all(stream, LARGEST_TEXT));
     text.map_err(|error| cannot_read(&source.to_string(), error, stop))
 }
 
-/// The words of a file.
+/// Opens a file as a sequence of words.
 pub(super) fn read_tokens<'a>(source: &Source, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
     let name = source.to_string();
     let bytes = open(source, stop).map_err(|error| cannot_read(&name, error, stop))?;

@@ -1,4 +1,4 @@
-//! The characters of `.cfn` that mean nothing become blanks, so that all words keep their places.
+//! Replaces the characters of `.cfn` that have no meaning by blanks, so that all words keep their positions.
 
 use std::io::{BufRead, BufReader, Read, Result};
 
@@ -8,7 +8,7 @@ pub(super) struct LaxJson<R> {
     /// Whether the next byte is the first of its line.
     first: bool,
     in_comment: bool,
-    /// A slash that the next byte may make a comment of.
+    /// Whether the last byte was a slash, which may begin a comment.
     slash: bool,
 }
 
@@ -17,7 +17,7 @@ impl<R: Read> LaxJson<R> {
         LaxJson { source: BufReader::new(source), first: true, in_comment: false, slash: false }
     }
 
-    /// What stands for a byte outside of comments.
+    /// Returns what replaces a byte outside of comments.
     fn shown(byte: u8) -> u8 {
         if matches!(byte, b'"' | b':' | b',') { b' ' } else { byte }
     }
@@ -36,7 +36,7 @@ impl<R: Read> Read for LaxJson<R> {
             while used < bytes.len() && written < buffer.len() {
                 let byte = bytes[used];
                 let shown = if std::mem::take(&mut self.slash) {
-                    // the byte after the slash is looked at again, in or out of a comment
+                    // the byte after the slash is processed again, inside or outside of a comment
                     self.in_comment = byte == b'/';
                     if self.in_comment { b' ' } else { b'/' }
                 } else {

@@ -8,7 +8,8 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// An assignment that serializes as an object: the names of the variables in file order, each with that of its value.
+/// An assignment that serialises as an object: the names of the variables in file order, each with the name of its
+/// value.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// The network with the names.
@@ -26,7 +27,7 @@ impl Serialize for Named<'_> {
     }
 }
 
-/// The pairs of a JSON object in their order.
+/// The pairs of a JSON object, in order.
 struct Pairs<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
@@ -53,8 +54,8 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
     }
 }
 
-/// Reads the object of names, or that under `assignment` in the object that `fangs solve --json` prints. `None` where
-/// the text is something else. Variables that it does not name have no value.
+/// Reads an object of names, or the one under `assignment` in the output of `fangs solve --json`. Returns `None` if the
+/// text is neither. Variables that the object does not name have no value.
 pub(super) fn read(text: &[u8], file: &str, network: &Network) -> Result<Option<Vec<Option<u32>>>, Error> {
     let Ok(Pairs(mut pairs)) = serde_json::from_slice(text) else { return Ok(None) };
     let inner = pairs.iter().find(|(name, value)| name == "assignment" && value.get().starts_with('{'));
@@ -92,7 +93,7 @@ pub(super) fn read(text: &[u8], file: &str, network: &Network) -> Result<Option<
     Ok(Some(assignment))
 }
 
-/// Names of values that a message lists.
+/// The number of names of values that a message lists.
 const MOST_NAMES: usize = 8;
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-//! Reads what `--observe` states.
+//! Parses the argument of `--observe`.
 
 use crate::error::Error;
 use crate::model::Variable;
 use crate::terminal::{among, line};
 use crate::text::names;
 
-/// The variable and the value of `NAME=VALUE`: names, `x` and an index, or indices; names go first.
+/// Returns the variable and the value of `NAME=VALUE`: names, indices, or `x` with an index; names take precedence.
 ///
 /// # Errors
-/// A variable or a value that does not exist.
+/// Returns an error if the variable or the value does not exist.
 pub fn observed(text: &str, variables: &[Variable]) -> Result<(u32, u32), Error> {
     let wrong = |what: String| Error::Usage(format!("--observe {}: {what}", line(text)));
     let known = |name: &&str| variables.iter().any(|own| own.name.as_deref() == Some(*name));
     let index = |name: &str| name.strip_prefix('x').unwrap_or(name).parse().ok();
-    // names may have equals signs, too
+    // names may contain equals signs too
     let splits = || text.match_indices('=').map(|(at, _)| (text[..at].trim(), text[at + 1..].trim()));
     let Some((first, _)) = splits().next() else { return Err(wrong("expected NAME=VALUE".into())) };
     let (name, value) = splits().find(|(name, _)| known(name)).or(splits().next()).unwrap_or_default();

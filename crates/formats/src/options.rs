@@ -3,23 +3,23 @@
 use crate::error::Error;
 use std::str::FromStr;
 
-/// Options of some formats: `ReadOptions::default().with(|options| options.colors = Some(3))`.
+/// Options for reading some formats: `ReadOptions::default().with(|options| options.colors = Some(3))`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Decimal digits kept of real numbers; by their range where `None`.
+    /// The number of decimal digits kept of real numbers; determined by their range if `None`.
     pub precision: Option<u32>,
-    /// Colors of a `.col` graph.
+    /// The number of colors of a `.col` graph.
     pub colors: Option<u32>,
-    /// Values of the variables of a `.coo`; those that the file states where `None`.
+    /// The values of the variables of a `.coo`; those that the file states if `None`.
     pub vartype: Option<Vartype>,
 }
 
 /// The values of the variables of a quadratic sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vartype {
-    /// 0 and 1.
+    /// Values 0 and 1.
     Binary,
-    /// -1 and +1.
+    /// Values -1 and +1.
     Spin,
 }
 
@@ -36,7 +36,7 @@ impl FromStr for Vartype {
 }
 
 impl ReadOptions {
-    /// These with a change.
+    /// Returns the options after a change.
     pub fn with(mut self, change: impl FnOnce(&mut ReadOptions)) -> ReadOptions {
         change(&mut self);
         self

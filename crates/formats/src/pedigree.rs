@@ -1,10 +1,11 @@
-//! Pedigrees with genotypes at one locus (`.pre`): lines `pedigree individual father mother sex allele allele`; 0 is an
-//! unknown parent or allele, a genotype with negative alleles is certain. Which genotypes are the fewest errors away?
+//! The `.pre` format: pedigrees with genotypes at one locus, in lines `pedigree individual father mother sex allele
+//! allele`. 0 is an unknown parent or allele; a genotype with negative alleles is certain. The problem is to explain
+//! the genotypes with the fewest errors.
 //!
-//! Individuals that are genotyped or have genotyped descendants are variables; their values are the pairs of alleles
-//! (1,1) (1,2) … (2,2) …, where the alleles of the file are numbered in ascending order. A child has an allele of each
-//! parent; each genotype that differs from the file's costs 1 (de Givry, Palhiere, Vitezica, Schiex, "Mendelian error
-//! detection in complex pedigree using weighted constraint satisfaction techniques", 2005).
+//! The variables are the individuals that are genotyped or have genotyped descendants. Their values are the pairs of
+//! alleles (1,1) (1,2) … (2,2) …, where the alleles of the file are numbered in ascending order. A child has an allele
+//! of each parent, and each genotype that differs from the file's costs 1 (de Givry, Palhiere, Vitezica, Schiex,
+//! "Mendelian error detection in complex pedigree using weighted constraint satisfaction techniques", 2005).
 
 use super::options::ReadOptions;
 use super::tokens::Tokens;
@@ -13,13 +14,13 @@ use crate::model::{Builder, Cost, FORBIDDEN, Network, Variable};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Most alleles of a locus: a table of a child has about as many tuples as the fourth power.
+/// The maximum number of alleles of a locus: the table of a child has about as many tuples as its fourth power.
 const ALLELES: usize = 40;
 
 #[derive(Clone, Debug)]
 struct Individual {
     name: [i64; 2],
-    /// Names within the pedigree; 0 is unknown.
+    /// Names of father and mother within the pedigree; 0 is unknown.
     parents: [i64; 2],
     alleles: [i64; 2],
 }
@@ -98,11 +99,11 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     Ok(builder.build())
 }
 
-/// The genotypes of a locus.
+/// The possible genotypes at a locus.
 struct Locus {
-    /// As the file has them, ascending.
+    /// The alleles as the file numbers them, ascending.
     alleles: Vec<u64>,
-    /// Pairs of alleles by their numbers, the smaller one first.
+    /// Pairs of indices into `alleles`, the smaller one first.
     pairs: Vec<[usize; 2]>,
 }
 
@@ -117,7 +118,7 @@ impl Locus {
         self.pairs.iter().map(|pair| pair.map(|a| self.alleles[a].to_string()).join("/").into()).collect()
     }
 
-    /// The costs of the genotypes of an individual with this typing.
+    /// Returns the cost of each genotype of an individual with this observed genotype.
     fn typing(&self, typed: [i64; 2]) -> Vec<Cost> {
         let cost = if typed.iter().any(|&allele| allele < 0) { FORBIDDEN } else { 1 };
         let mut known: Vec<u64> = typed.map(i64::unsigned_abs).into_iter().filter(|&allele| allele != 0).collect();
@@ -129,8 +130,8 @@ impl Locus {
         self.pairs.iter().map(|pair| if fits(pair) { 0 } else { cost }).collect()
     }
 
-    /// Adds the law of inheritance for parents and a child; `first` has the first function with one parent and with
-    /// two.
+    /// Adds the inheritance function of parents and a child; `first` holds the first such function with one and with
+    /// two parents.
     fn inherit(&self, scope: &[u32], builder: &mut Builder, first: &mut [Option<u32>; 2]) -> Result<(), Error> {
         let first = &mut first[scope.len() - 2];
         if let Some(first) = *first {
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn children_have_an_allele_of_each_parent() {
-        // the second founder is not typed, the last individual is neither typed nor a parent
+        // the second founder is not genotyped; the last individual is neither genotyped nor a parent
         let text = "1 1 0 0 1 3 3\n1 2 0 0 2 0 0\n1 3 1 2 1 3 7\n1 4 1 2 2 7 0\n1 5 3 0 1 -7 -7\n1 6 3 4 1 0 0\n";
         let network = parse(text).expect("a pedigree");
         assert_eq!((network.domains(), network.top()), (&[3, 3, 3, 3, 3][..], 5));

@@ -1,9 +1,10 @@
-//! Photographs of agile Earth observation satellites (`.bep`): which to take, and when, so that little gain is lost.
+//! The `.bep` format: photographs of agile Earth observation satellites. The problem is which photographs to take, and
+//! when, so that the least gain is lost.
 //!
-//! Two lines of title; a line with the number n first; n lines `id x y duration earliest latest gain`; n times n
-//! transition times. The value v of a photograph is its start, v after the earliest one; the last value is that it is
-//! not taken. Each pair of photographs charges the gain of the one not taken, as in toulbar2: a total is n - 1 times
-//! the gain that is lost.
+//! A file has two lines of title, a line that begins with the number n, n lines `id x y duration earliest latest gain`,
+//! and n times n transition times. Value v of a photograph starts it v after its earliest start; the last value rejects
+//! it. Each pair of photographs charges the gain of a rejected one, as in toulbar2, so the cost of a solution is n - 1
+//! times the lost gain.
 
 use super::limits::Domains;
 use super::options::ReadOptions;
@@ -12,19 +13,19 @@ use crate::error::Error;
 use crate::memory;
 use crate::model::{COST_LIMIT, FORBIDDEN, Network};
 
-/// Most photographs: each pair has a function.
+/// The maximum number of photographs: each pair has a function.
 const PHOTOGRAPHS: usize = 1 << 12;
 
-/// Times are below this.
+/// The strict upper limit of times.
 const TIME: i64 = 1 << 40;
 
-/// Bytes of a listed start, with its cost and room to grow.
+/// The number of bytes of a listed start, with its cost and reserve capacity.
 const LISTED: u64 = 16;
 
 struct Photograph {
     earliest: i64,
     duration: i64,
-    /// Starts that are possible.
+    /// The number of possible starts.
     starts: i64,
 }
 
@@ -73,7 +74,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
         for j in i + 1..n {
             tokens.stop().check()?;
             let (one, other) = (&photographs[i], &photographs[j]);
-            // starts of the other one that are neither late enough after this one nor early enough before it
+            // starts of the second photograph that are neither late enough after the first nor early enough before it
             let mut tuples = Vec::new();
             for start in 0..one.starts {
                 tokens.stop().check()?;

@@ -1,4 +1,4 @@
-//! The numbers of a `.uai` or `.LG` file as integer costs: minus their natural logarithms in units of 10^-decimals.
+//! Integer costs from the numbers of a `.uai` or `.LG` file: negated natural logarithms in units of 10^-decimals.
 
 use crate::error::Error;
 use crate::model::{self, Builder, Cost, Decimal, FORBIDDEN, Network, Numbers, Reach, Reading, Scale, Stated, Units};
@@ -8,45 +8,47 @@ use std::collections::hash_map::Entry;
 use std::f64::consts::LN_10;
 use std::sync::Arc;
 
-/// Default number of digits.
+/// The default number of decimal digits.
 const DECIMALS: u32 = 9;
 
-/// Most digits: rounding a potential to a double moves its logarithm by less than 2^-6 units then.
+/// The maximum number of decimal digits: rounding a potential to a double then moves its logarithm by less than 2^-6
+/// units.
 const MOST_DECIMALS: u32 = 14;
 
-/// Fewest digits that a file must allow, without entries that no good assignment uses.
+/// The least number of decimal digits that costs must have. If a file does not permit them, entries that no good
+/// assignment uses become forbidden.
 const FEWEST_DECIMALS: u32 = 3;
 
-/// The sum over the functions of their largest finite cost stays below this, so that no sum of costs comes near
-/// [`FORBIDDEN`].
+/// The strict upper limit of the sum over the functions of their largest finite costs, so that no sum of costs comes
+/// near [`FORBIDDEN`].
 const LARGEST_SUM: f64 = (1u64 << 57) as f64;
 
-/// The finite costs of a function stay below this: the error of the logarithm and of the product with the scale, two
-/// units in the last place of a double, is then below 2^-6 units (see [`rounded`]).
+/// The strict upper limit of finite costs of a function: the error of the logarithm and of its product with the scale,
+/// two units in the last place of a double, is then below 2^-6 units (see [`rounded`]).
 const LARGEST_COST: f64 = (1u64 << 46) as f64;
 
-/// ln 10 less the double nearest to it.
+/// The difference of ln 10 and the double nearest to it.
 const LN_10_REST: f64 = -2.170_756_223_382_249_4e-16;
 
 /// A network before its costs are computed.
 pub(crate) struct Parts {
-    /// The variables.
+    /// The builder, with the variables.
     pub builder: Builder,
     pub scopes: Vec<Box<[u32]>>,
-    /// The entries of each function; equal ones are shared.
+    /// The entries of each function; functions with equal entries share them.
     pub numbers: Vec<Arc<Numbers>>,
     pub scale: Scale,
-    /// Digits asked for.
+    /// The number of decimal digits requested; `None` for the default.
     pub precision: Option<u32>,
-    /// Variables with the same value in every assignment that counts.
+    /// Variables with their values in every assignment that counts (evidence).
     pub fixed: Vec<(u32, u32)>,
 }
 
 impl Parts {
-    /// Computes the costs.
+    /// Computes the costs and builds the network.
     ///
     /// # Errors
-    /// Numbers that differ too much for 64-bit costs; [`Error::Stopped`].
+    /// Returns an error if the numbers differ too much for 64-bit costs, and [`Error::Stopped`] if `stop` is set.
     pub fn build(self, file: &str, stop: &Stop) -> Result<Network, Error> {
         let fewest = self.precision.map_or(FEWEST_DECIMALS, |asked| asked.min(FEWEST_DECIMALS));
         let suits = |decimals: Option<u32>, reach: &Reach| {
@@ -78,7 +80,7 @@ impl Parts {
                 return Err(Error::Stopped);
             }
             let sizes: Vec<_> = scope.iter().map(|&v| builder.domain(v)).collect();
-            // functions with the same numbers are converted once
+            // functions with equal numbers are converted once
             match first.entry((Arc::as_ptr(own), sizes)) {
                 Entry::Occupied(known) => drop(builder.shared(scope, *known.get())?),
                 Entry::Vacant(new) => drop(new.insert(builder.dense(scope, scale.costs(own, decimals, dear))?)),
@@ -89,7 +91,8 @@ impl Parts {
         Ok(builder.build())
     }
 
-    /// As many digits as asked for, fewer where 64 bits cannot hold the costs within reach.
+    /// Returns the number of decimal digits: the requested number, or fewer if 64 bits cannot hold the costs within
+    /// reach. `None` if they cannot hold the costs at all.
     fn decimals(&self, reach: &Reach) -> Option<u32> {
         let largest = self.numbers.iter().zip(&reach.dear).map(|(own, &dear)| self.scale.largest(own, dear));
         let (sum, most) = largest.fold((0.0, 0.0f64), |(sum, most), largest| (sum + largest, most.max(largest)));
@@ -100,7 +103,7 @@ impl Parts {
         (0..=self.precision.unwrap_or(DECIMALS).min(MOST_DECIMALS)).rev().find(fits)
     }
 
-    /// How many functions have a cost within reach that is rounded.
+    /// Returns the number of functions with a cost within reach that is rounded.
     fn inexact(&self, decimals: u32, reach: &Reach) -> u64 {
         let scale = 10f64.powi(decimals as i32);
         let rounds = |(own, &dear): (&Arc<Numbers>, &f64)| {
@@ -117,13 +120,13 @@ impl Parts {
     }
 }
 
-/// How many functions to count as rounded: half a unit for each of them is what [`Units::bound`] takes off. One in
-/// sixteen is added, as rounding follows a computation in doubles that is itself off by up to 1/32 of a unit.
+/// Returns how many functions to count as rounded: [`Units::bound`] subtracts half a unit for each. One in sixteen is
+/// added because the computation in doubles before the rounding may itself be off by 1/32 of a unit.
 fn rounded(inexact: u64) -> u64 {
     inexact + inexact.div_ceil(16)
 }
 
-/// The natural logarithm of a decimal, to the last place of a double.
+/// Returns the natural logarithm of a decimal, accurate to the last place of a double.
 fn ln(decimal: Decimal) -> f64 {
     let exponent = decimal.exponent as f64;
     let high = exponent * LN_10;
@@ -131,18 +134,19 @@ fn ln(decimal: Decimal) -> f64 {
     high + (low + (decimal.digits as f64).ln())
 }
 
-/// Costs of numbers of a scale.
+/// The conversion of a file's numbers to costs, by their scale.
 pub(super) trait Costing {
-    /// Minus the natural logarithm of a potential; infinite where it is 0.
+    /// Returns the negated natural logarithm of a potential; infinity if the potential is 0.
     fn minus_log(self, stated: Stated) -> f64;
 
-    /// Whether the cost is exact: forbidden, or a logarithm that is not rounded, as it has no more digits than units.
+    /// Returns whether the cost is exact: it is forbidden, or a logarithm that needs no rounding.
     fn is_exact(&self, stated: Stated, units: f64) -> bool;
 
-    /// The largest finite |logarithm| of a cost up to `dear`; without decimals two logarithms suffice.
+    /// Returns the largest absolute value of the finite logarithms of costs up to `dear`. If no entry is a decimal and
+    /// `dear` is infinite, two logarithms suffice.
     fn largest(self, own: &Numbers, dear: f64) -> f64;
 
-    /// The table in integers; entries above `dear` are forbidden.
+    /// Returns the table of integer costs; entries whose costs exceed `dear` are forbidden.
     fn costs(self, own: &Numbers, decimals: u32, dear: f64) -> Vec<Cost>;
 }
 
@@ -152,7 +156,7 @@ impl Costing for Scale {
             (Scale::Potentials, Stated::Double(potential)) => -potential.ln(),
             (Scale::Potentials, Stated::Decimal(potential)) => -ln(potential),
             (Scale::Logarithms, Stated::Double(log)) => -log,
-            // far below any unit; the reader refuses those above all doubles
+            // far below any unit; the reader refuses logarithms above all doubles
             (Scale::Logarithms, Stated::Decimal(_)) => 0.0,
         }
     }
@@ -189,7 +193,7 @@ impl Costing for Scale {
             |log: f64| if log == f64::INFINITY || log > dear { FORBIDDEN } else { (log * units).round() as Cost };
         match own.as_doubles() {
             Some(doubles) => {
-                // neighbouring entries are often equal, and a logarithm costs more than a comparison
+                // adjacent entries are often equal, and a logarithm takes longer than a comparison
                 let mut last = (f64::NAN, 0);
                 let convert = |&entry: &f64| {
                     if entry != last.0 {

@@ -1,4 +1,4 @@
-//! Files as products of potentials, by their own numbers: for sums, where [`super::read`] is for optima.
+//! Files as products of potentials in their own numbers: for sums, whereas [`super::read`] is for optimisation.
 
 use super::input::Source;
 use super::list::Format;
@@ -19,18 +19,19 @@ use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Powers of ten of a file's numbers, at most.
+/// The maximum absolute power of ten of a file's numbers.
 const MOST_TENS: i64 = 100_000;
 
-/// The largest |logarithm| of a file's numbers.
+/// The maximum absolute value of the logarithms of a file's numbers.
 const MOST_LOGARITHM: f64 = (1u64 << 58) as f64;
 
-/// Reads the functions of a file as they are written: the potentials of `.uai`, `.LG` and Bayesian networks. A cost c
-/// of any other format has the potential exp(-c / `temperature`), an entry at or above its `top` has 0; that totals
-/// stay below `top` is not asked. `options` are those of files of costs.
+/// Reads the functions of a file as products of potentials. Potentials of `.uai`, `.LG` and Bayesian networks are kept
+/// as written. In any other format, a cost c becomes the potential exp(-c / `temperature`), and an entry of at least
+/// `top` becomes 0; sums of costs are not compared with `top`. `options` apply to files of costs.
 ///
 /// # Errors
-/// As [`super::read`]; no temperature for a file of costs.
+/// Returns an error if the file cannot be read or parsed, or if a file of costs has no temperature, and
+/// [`Error::Stopped`] or [`Error::Waiting`] if `stop` is set.
 pub fn read_potentials(
     source: &Source,
     format: Option<Format>,
@@ -42,10 +43,11 @@ pub fn read_potentials(
     read_as(format, super::input::read_tokens(source, stop)?, options, temperature)
 }
 
-/// The same from a stream of bytes, compressed or not; `name` is its name in messages.
+/// Reads a product of potentials from a stream of bytes, compressed or not; `name` names it in messages.
 ///
 /// # Errors
-/// As [`read_potentials`].
+/// Returns an error if the stream cannot be read or parsed, or if costs have no temperature, and [`Error::Stopped`] or
+/// [`Error::Waiting`] if `stop` is set.
 pub fn read_potentials_from(
     reader: impl Read,
     name: &str,
@@ -87,7 +89,7 @@ fn read_as(
 }
 
 impl Parts {
-    /// The numbers as they are.
+    /// Returns the numbers as potentials, without a conversion to costs.
     fn potentials(self, file: &str, stop: &Stop) -> Result<Potentials, Error> {
         let mut potentials = Potentials::new(file);
         for variable in self.builder.build().variables() {
@@ -109,12 +111,12 @@ impl Parts {
     }
 }
 
-/// The sum of the largest |powers of two| of functions.
+/// The sum over the functions of their largest absolute powers of two.
 #[derive(Default)]
 struct Exponents(i64);
 
 impl Exponents {
-    /// Refuses a sum beyond [`MOST_EXPONENTS`].
+    /// Adds a function. Returns an error if the sum exceeds [`MOST_EXPONENTS`].
     fn add(&mut self, factor: &Factor, file: &str) -> Result<(), Error> {
         let (most, least) = factor.range();
         self.0 = self.0.saturating_add(most.abs().max(least.abs()));
@@ -125,7 +127,7 @@ impl Exponents {
     }
 }
 
-/// A logarithm, unless it is too large.
+/// Returns a logarithm, or an error if it is too large.
 fn admitted(log: f64, file: &str) -> Result<f64, Error> {
     if log == f64::NEG_INFINITY || log.abs() <= MOST_LOGARITHM {
         return Ok(log);
@@ -134,7 +136,7 @@ fn admitted(log: f64, file: &str) -> Result<f64, Error> {
     Err(Error::Usage(format!("{file}: a logarithm of {log:e}, read are those up to +-{MOST_LOGARITHM:e} ({hint})")))
 }
 
-/// The table of a file's numbers, and how far an entry is from what is written, relatively.
+/// Returns the table of a file's numbers, and a bound on the relative error of its entries.
 fn factor(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Factor, f64), Error> {
     let mut rounding = ROUNDOFF;
     for stated in numbers.iter() {
@@ -162,11 +164,12 @@ fn factor(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Factor, f64), 
     Ok((made, rounding))
 }
 
-/// The potentials of a network: the numbers of its file where it was read from potentials, exp(-c / `temperature`) of a
-/// cost c elsewhere (exp(v / `temperature`) of a value v where larger is better).
+/// Returns the potentials of a network: the numbers of its file if it was read from potentials, otherwise exp(-c /
+/// `temperature`) for a cost c, or exp(v / `temperature`) for a value v that is maximised.
 ///
 /// # Errors
-/// Global functions that no table holds; no memory for sparse tables as dense ones.
+/// Returns an error if global functions are too large for tables, or if there is too little memory for sparse tables in
+/// dense form.
 pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, Error> {
     let network =
         super::writing::as_tables(network).map_err(|error| Error::Usage(format!("{}: {error}", network.name)))?;

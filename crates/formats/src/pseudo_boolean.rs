@@ -1,6 +1,6 @@
-//! Pseudo-Boolean problems: `.opb` (an objective and constraints of sums of products of bits) and `.wbo` (constraints
-//! that cost their weight where they are violated), as the competitions have them (Roussel and Manquinho, "Input/output
-//! format and solver requirements for the competitions of pseudo-Boolean solvers", 2012).
+//! Pseudo-Boolean problems: `.opb` (an objective, and constraints on sums of products of Boolean variables) and `.wbo`
+//! (constraints that cost their weight if they are violated), as in the competitions (Roussel and Manquinho,
+//! "Input/output format and solver requirements for the competitions of pseudo-Boolean solvers", 2012).
 
 mod linear;
 mod products;
@@ -17,17 +17,17 @@ use products::Products;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Reads an `.opb`.
+/// Reads an `.opb` file.
 pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
     Reader::new(tokens, false)?.problem()
 }
 
-/// Reads a `.wbo`.
+/// Reads a `.wbo` file.
 pub(super) fn read_weighted(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
     Reader::new(tokens, true)?.problem()
 }
 
-/// A product of literals: variables, and whether they are negated.
+/// A product of literals: each variable, and whether it is negated.
 type Product = BTreeMap<u32, bool>;
 
 struct Reader<'r, 't> {
@@ -35,10 +35,10 @@ struct Reader<'r, 't> {
     weighted: bool,
     names: Vec<Box<str>>,
     variables: FxHashMap<Box<str>, u32>,
-    /// Coefficients of the objective, to be minimised.
+    /// The terms of the objective, to be minimised.
     objective: Vec<(Cost, Product)>,
     maximise: bool,
-    /// Constraints, each with its place and what it costs to violate it.
+    /// The constraints, each with its position and the cost of violating it.
     constraints: Vec<(Constraint, Place, Cost)>,
     top: Cost,
     /// The sum of all absolute costs.
@@ -46,7 +46,7 @@ struct Reader<'r, 't> {
 }
 
 impl<'r, 't> Reader<'r, 't> {
-    /// Creates the variables that a hint in the first comment announces.
+    /// Starts to read a file, and creates the variables that a comment at its beginning announces.
     fn new(tokens: &'r mut Tokens<'t>, weighted: bool) -> Result<Self, Error> {
         let mut reader = Reader {
             tokens,
@@ -100,7 +100,7 @@ impl<'r, 't> Reader<'r, 't> {
         self.network()
     }
 
-    /// Whether nothing but comments is left; a comment begins a line.
+    /// Skips comments, each of which begins a line. Returns whether nothing else is left.
     fn at_end(&mut self) -> Result<bool, Error> {
         while self.tokens.peek()?.starts_with(b"*") && self.tokens.place().1 == 1 {
             let _ = self.tokens.word("a comment")?;
@@ -109,7 +109,7 @@ impl<'r, 't> Reader<'r, 't> {
         self.tokens.at_end()
     }
 
-    /// Takes the next piece of a statement.
+    /// Consumes the next piece of a statement.
     fn piece(&mut self, expected: &str) -> Result<Vec<u8>, Error> {
         if self.at_end()? {
             let _ = self.tokens.word(expected)?;
@@ -117,24 +117,24 @@ impl<'r, 't> Reader<'r, 't> {
         self.tokens.part(expected, length).map(<[u8]>::to_vec)
     }
 
-    /// The next piece without taking it; empty at the end.
+    /// Returns the next piece without consuming it; empty at the end.
     fn next(&mut self) -> Result<Vec<u8>, Error> {
         let _ = self.at_end()?;
         let word = self.tokens.peek()?;
         Ok(word[..length(word)].to_vec())
     }
 
-    /// Takes an integer of any size.
+    /// Consumes an integer of any size.
     fn big(&mut self, expected: &str) -> Result<BigInt, Error> {
         let mut piece = self.piece(expected)?;
         if matches!(&piece[..], b"+" | b"-") {
-            piece.extend(self.piece(expected)?); // a sign apart from its number
+            piece.extend(self.piece(expected)?); // the sign is separate from its number
         }
         let number = std::str::from_utf8(&piece).ok().and_then(|text| text.parse().ok());
         number.ok_or_else(|| self.tokens.error(expected))
     }
 
-    /// Takes an integer that costs hold.
+    /// Consumes an integer that costs can hold.
     fn integer(&mut self, expected: &str) -> Result<i64, Error> {
         let number = i64::try_from(self.big(expected)?).ok();
         match number.filter(|number| number.unsigned_abs() < COST_LIMIT as u64) {
@@ -159,8 +159,8 @@ impl<'r, 't> Reader<'r, 't> {
         })
     }
 
-    /// The literals up to the next coefficient or the end of a sum; `None` for the product of a variable and its
-    /// negation, which is 0.
+    /// Reads the literals up to the next coefficient or the end of a sum. Returns `None` for a product that is always 0
+    /// because it contains a variable and its negation.
     fn product(&mut self) -> Result<Option<Product>, Error> {
         let (mut product, mut is_zero) = (Product::new(), false);
         loop {
@@ -212,7 +212,7 @@ impl<'r, 't> Reader<'r, 't> {
         self.end()
     }
 
-    /// `soft: [TOP] ;`
+    /// Reads `soft: [TOP] ;`.
     fn limit(&mut self) -> Result<(), Error> {
         let _ = self.tokens.part("`soft:`", |_| 5)?;
         if self.next()? != b";" {
@@ -257,7 +257,7 @@ impl<'r, 't> Reader<'r, 't> {
                     return Err(self.tokens.error("a variable behind its coefficient"));
                 }
                 Some(product) => constraint.add(coefficient, product),
-                None => {} // a product that is 0
+                None => {} // a product that is always 0
             }
         };
         let _ = self.piece("`>=`")?;
@@ -296,7 +296,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 }
 
-/// The length of the piece that a word begins with.
+/// Returns the length of the piece that a word begins with.
 fn length(word: &[u8]) -> usize {
     let run = |from: usize, is_in: fn(u8) -> bool| {
         from + word[from.min(word.len())..].iter().take_while(|&&byte| is_in(byte)).count()
@@ -312,7 +312,7 @@ fn length(word: &[u8]) -> usize {
     }
 }
 
-/// Products and clauses of up to this number of literals have all their 2^n costs in a row.
+/// The largest number of variables of a function that becomes a dense table of 2^n costs.
 const DENSE: usize = 6;
 
 fn add_product(builder: &mut Builder, cost: Cost, product: &Product) -> Result<(), ModelError> {
@@ -320,7 +320,7 @@ fn add_product(builder: &mut Builder, cost: Cost, product: &Product) -> Result<(
     add_tuple(builder, &scope, product.values().map(|&negated| u32::from(!negated)), cost)
 }
 
-/// Adds a function that costs something for one tuple.
+/// Adds a function with a nonzero cost for one tuple.
 fn add_tuple(
     builder: &mut Builder,
     scope: &[u32],
@@ -348,7 +348,7 @@ mod tests {
         read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new())
     }
 
-    /// The costs of all assignments, the first variable fastest.
+    /// Returns the costs of all assignments, the first variable varying fastest.
     fn costs(network: &Network) -> Vec<Cost> {
         let n = network.domains().len();
         let cost = |bits: u32| {
@@ -416,7 +416,8 @@ mod tests {
         assert_eq!(costs(&clause).iter().filter(|&&cost| cost == FORBIDDEN).count(), 1);
     }
 
-    /// The assignments that violate no constraint, the first variable fastest, of variables x0, x1 and so on.
+    /// Returns which assignments of the variables x0, x1 and so on satisfy all constraints, the first variable varying
+    /// fastest.
     fn satisfied(text: &str) -> Vec<bool> {
         costs(&parse(text, Format::Opb).expect(text)).into_iter().map(|cost| cost < FORBIDDEN).collect()
     }
@@ -450,7 +451,7 @@ mod tests {
         let expected: Vec<bool> = (0..8).map(|bits| bits & 3 == 3 || bits & 4 == 4).collect();
         assert_eq!(satisfied("* #variable= 3\n1 x1 x2 1 x3 >= 1 ;"), expected);
         assert_eq!(satisfied("* #variable= 3\n1 x1 ~x1 1 x1 x2 1 x3 >= 1 ;"), expected, "a product that is 0");
-        // more bits than a table has: each product is a bit of its own
+        // more variables than a table has, so each product becomes a variable
         let sum: Vec<String> = (0..14).map(|v| format!("2 x{v} ~x{}", v + 1)).collect();
         let text = format!("{} 1 x0 x1 x2 x3 x4 x5 x6 x7 = 5 ;\n1 x0 ~x1 1 x2 <= 9 ;", sum.join(" "));
         let network = parse(&text, Format::Opb).expect("a problem");

@@ -1,6 +1,7 @@
-//! Quadratic assignment as QAPLIB has it (`.dat`): `n`, a matrix A, a matrix B. The least sum over i, j of A(i, j)
-//! B(p(i), p(j)) of any permutation p: variables that all differ, of which i has the value p(i). Entries may be
-//! decimals; costs have the digits of both matrices together, so that all products are exact.
+//! The `.dat` format of QAPLIB for quadratic assignment: `n`, a matrix A, a matrix B. The objective is the least sum
+//! over i, j of A(i, j) B(p(i), p(j)) over all permutations p. Variable i has the value p(i), and all variables must
+//! differ. Entries may be decimals; costs have as many digits as both matrices together, so that all products are
+//! exact.
 
 use super::decimal::Real;
 use super::options::ReadOptions;
@@ -10,10 +11,10 @@ use crate::memory;
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network, Units};
 use rustc_hash::FxHashMap;
 
-/// Largest number of objects: the table of a pair has its square.
+/// The maximum number of objects; the table of a pair has that number squared entries.
 const OBJECTS: usize = 1 << 10;
 
-/// Digits behind the point of the entries of a matrix, at most.
+/// The maximum number of decimal digits of the entries of a matrix.
 const MOST_DECIMALS: u32 = 15;
 
 /// Reads a problem.
@@ -36,7 +37,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
         let _ = builder.variable(n as u32)?;
     }
     let stop = tokens.stop();
-    // objects with the same flows have the same table
+    // pairs of objects with equal flows have equal tables
     let mut first: FxHashMap<(i64, i64), u32> = FxHashMap::default();
     for i in stop.each(0..n) {
         let i = i?;
@@ -57,7 +58,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
             let cost = |p: usize, q: usize| -> Cost {
                 if p == q { FORBIDDEN } else { there * distances[p * n + q] + back * distances[q * n + p] }
             };
-            // what all tables so far and this one take
+            // the size of all tables so far and of this one
             memory::must_fit(8 * ((first.len() + 1) * n * n) as u64, || {
                 format!("{}: the tables of pairs with different flows", tokens.file())
             })?;
@@ -69,7 +70,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     Ok(builder.build())
 }
 
-/// The entries of a matrix in units of 10^-decimals.
+/// A matrix, with entries in units of 10^-`decimals`.
 struct Matrix {
     entries: Vec<i64>,
     decimals: u32,

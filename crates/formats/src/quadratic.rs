@@ -14,30 +14,31 @@ use crate::error::Error;
 use crate::model::{Builder, Network, Variable};
 use rustc_hash::FxHashMap;
 
-/// What the values of the variables are.
+/// The meaning of the values 0 and 1 of the variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// 0 and 1.
+    /// Values 0 and 1.
     Binary,
-    /// +1, then -1.
+    /// Spins +1, then -1.
     Spins,
-    /// -1, then +1.
+    /// Spins -1, then +1.
     Ascending,
 }
 
-/// A sum to be made.
+/// A quadratic sum before it becomes a network.
 struct Quadratic {
     kind: Kind,
     maximise: bool,
     variables: usize,
-    /// One part of the text after the other.
+    /// The terms of consecutive parts of the text.
     parts: Vec<Terms>,
 }
 
-/// Terms with what different numbers they have: far fewer than terms, in most files.
+/// Terms, and the distinct numbers in them, which are far fewer in most files.
 #[derive(Default)]
 struct Terms {
-    /// Twice the same variable for a linear term; the number by its place among the values.
+    /// Pairs of variables, with the same variable twice for a linear term, and the index of the coefficient in
+    /// `values`.
     terms: Vec<([u32; 2], u32)>,
     values: Vec<Real>,
     places: FxHashMap<Real, u32>,
@@ -53,8 +54,8 @@ impl Terms {
     }
 }
 
-/// Reads a `.qpbo`: `n m`, then |m| triples `i j q` from 1. A negative n stands for spins, a negative m for
-/// maximisation. An entry off the diagonal counts twice, as for the symmetric matrix; one on it is linear.
+/// Reads a `.qpbo` file: `n m`, then |m| triples `i j q` from 1. A negative n means spins, a negative m maximisation.
+/// An entry off the diagonal counts twice, as in the symmetric matrix; one on the diagonal is linear.
 pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let variables = tokens.integer("the number of variables")?;
     let count = tokens.integer("the number of entries")?;
@@ -64,7 +65,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     Quadratic { kind, maximise: count < 0, variables, parts }.network(tokens, options)
 }
 
-/// Reads a `.sparse`: `n m`, then m triples `i j q` from 1 with i <= j, the upper triangle of a symmetric matrix.
+/// Reads a `.sparse` file: `n m`, then m triples `i j q` from 1 with i <= j, the upper triangle of a symmetric matrix.
 pub(super) fn read_sparse(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let variables = tokens.count("the number of variables")?;
     let count = tokens.count("the number of entries")? as u64;
@@ -96,7 +97,7 @@ fn read_entries(
     Ok(parts)
 }
 
-/// Takes a number from 1 on; returns it from 0 on.
+/// Consumes a number counted from 1, and returns it counted from 0.
 pub(super) fn vertex(tokens: &mut Tokens<'_>, limit: u32) -> Result<u32, Error> {
     match tokens.integer("a variable")? {
         v if v >= 1 && v <= i64::from(limit) => Ok(v as u32 - 1),
@@ -104,8 +105,8 @@ pub(super) fn vertex(tokens: &mut Tokens<'_>, limit: u32) -> Result<u32, Error> 
     }
 }
 
-/// Reads a `.coo`: triples `i j q` from 0, of which each counts once; a comment in front says `vartype=SPIN` or
-/// `vartype=BINARY`, unless an option does.
+/// Reads a `.coo` file: triples `i j q` from 0, each of which counts once. A comment at the beginning states
+/// `vartype=SPIN` or `vartype=BINARY`, unless an option does.
 pub(super) fn read_coordinates(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let kind = match options.vartype {
         None => read_vartype(tokens)?,
@@ -194,7 +195,7 @@ impl Quadratic {
 }
 
 impl Kind {
-    /// The names of the values, where they are not their indices.
+    /// Returns the names of the values; `None` if they are their indices.
     fn names(self) -> Option<Box<[Box<str>]>> {
         match self {
             Kind::Binary => None,
@@ -215,7 +216,7 @@ mod tests {
         read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new())
     }
 
-    /// The values of all assignments in the file's convention, the first variable fastest.
+    /// Returns the values of all assignments in the file's convention, the first variable varying fastest.
     fn values(network: &Network) -> Vec<f64> {
         let n = network.domains().len();
         let value = |bits: u32| {

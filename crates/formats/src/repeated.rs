@@ -1,8 +1,8 @@
-//! Oddities that a file repeats.
+//! Warnings about repeated peculiarities of a file.
 
 use super::tokens::{Place, Tokens};
 
-/// A repeated oddity of a file, reported once: its first place, and its number.
+/// A repeated peculiarity of a file, reported once: its first position, and how often it occurs.
 #[derive(Default)]
 pub(super) struct Repeated {
     first: Option<Place>,

@@ -1,4 +1,4 @@
-//! Solutions: value indices on one line, the `MPE` form of `.uai`, names; and the forms of other programs.
+//! Solutions: value indices on one line, the `MPE` form of `.uai`, names, and the forms of other programs.
 
 use super::input::{Source, read_text};
 use super::names;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// How a solution is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolutionFormat {
-    /// In the network's own notation.
+    /// The network's own notation.
     Native,
     /// Value indices on one line.
     Indices,
@@ -26,7 +26,7 @@ impl SolutionFormat {
         [("native", SolutionFormat::Native), ("indices", SolutionFormat::Indices)];
 }
 
-/// A solution as text; one value a variable, in file order.
+/// Returns a solution as text, with one value for each variable, in file order.
 pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFormat) -> String {
     let mut text = String::with_capacity(3 * assignment.len() + 16);
     match (format, network.notation()) {
@@ -45,13 +45,14 @@ pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFor
     text
 }
 
-/// Reads a solution, whatever the network's format is: plain value indices, also between brackets and with commas; the
-/// `MPE` form, which other programs head `MAP` and some give a number of samples; a JSON object of names; the JSON
-/// object of `fangs solve`. Of several solutions, each after a `-BEGIN-`, the last one counts.
+/// Reads a solution, whatever the network's format is. It may be plain value indices, optionally in brackets and with
+/// commas; the `MPE` form, whose header is `MAP` in other programs and which may contain a number of samples; a JSON
+/// object of names; or the JSON output of `fangs solve`. If there are several solutions, each after a `-BEGIN-`, the
+/// last one counts.
 ///
 /// # Errors
-/// A file that cannot be read, too few or too many values, and values that their variables do not have;
-/// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+/// Returns an error if the file cannot be read, if there are too few or too many values, or if a value is out of range,
+/// and [`Error::Waiting`] if `stop` is set before a pipe is at its end.
 pub fn read_solution(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<u32>, Error> {
     let assignment = read(path, network, false, stop)?;
     match assignment.iter().position(Option::is_none) {
@@ -65,11 +66,12 @@ pub fn read_solution(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<
     }
 }
 
-/// Reads a solution or a part of one, to start from: as [`read_solution`], but an object of names may leave variables
-/// out, and `-` stands in place of values that are not given.
+/// Reads a complete or partial solution as a starting point. It may have all forms that [`read_solution`] accepts. In
+/// addition, an object of names may omit variables, and `-` stands for a missing value.
 ///
 /// # Errors
-/// As [`read_solution`].
+/// Returns an error if the file cannot be read, if there are too few or too many values, or if a value is out of range,
+/// and [`Error::Waiting`] if `stop` is set before a pipe is at its end.
 pub fn read_start(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<Option<u32>>, Error> {
     read(path, network, true, stop)
 }
@@ -83,10 +85,10 @@ fn read(path: &Path, network: &Network, partial: bool, stop: &Stop) -> Result<Ve
     }
 }
 
-/// What stands in place of a value that is not given.
+/// The word that stands for a missing value.
 const OPEN: &[u8] = b"-";
 
-/// The mark of a further solution in the `MPE` form.
+/// The separator of solutions in the `MPE` form.
 const BLOCK: &[u8] = b"-BEGIN-";
 
 fn parse(mut text: Vec<u8>, name: String, domains: &[u32], partial: bool) -> Result<Vec<Option<u32>>, Error> {
@@ -111,7 +113,7 @@ fn parse(mut text: Vec<u8>, name: String, domains: &[u32], partial: bool) -> Res
     Ok(assignment)
 }
 
-/// Takes the words before the values in the `MPE` form; none where they are plain.
+/// Consumes the words before the values in the `MPE` form; there are none before plain values.
 fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(), Error> {
     let is_block = |word: &[u8]| word.eq_ignore_ascii_case(BLOCK);
     let is_task = |word: &[u8]| word.first().is_some_and(u8::is_ascii_alphabetic);
@@ -120,7 +122,7 @@ fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(
     if blocks == 0 && !is_task(tokens.peek()?) {
         return Ok(());
     }
-    // the task precedes the first solution, in some files each
+    // the task precedes the first solution or, in some files, each solution
     for block in 0..=blocks {
         if is_task(tokens.peek()?) && ![&b"MPE"[..], b"MAP"].contains(&&*tokens.word("MPE")?.to_ascii_uppercase()) {
             return Err(tokens.error("MPE, MAP or value indices"));
@@ -130,7 +132,7 @@ fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(
     let numbers = words().rev().take_while(|word| !is_block(word) && !is_task(word)).count();
     let mut values = tokens.count("a number of values")?;
     if values == 1 && numbers == variables + 2 {
-        values = tokens.count("a number of values")?; // the first was the number of samples
+        values = tokens.count("a number of values")?; // the first number was that of samples
     }
     if values != variables {
         return Err(tokens.error(format!("{variables}, the number of variables")));
@@ -138,8 +140,8 @@ fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(
     Ok(())
 }
 
-/// Keeps the values of a JSON array, or of the array `solution` of a JSON object. The rest becomes blank, so the values
-/// keep their places; a text of another kind stays as it is.
+/// Keeps only the values of a JSON array, or of the array `solution` of a JSON object. Everything else becomes blank,
+/// so the values keep their positions. Other texts are not changed.
 fn leave_array(text: &mut [u8], name: &str, stop: &Stop) -> Result<(), Error> {
     let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let body = text[mark..].trim_ascii();
@@ -165,7 +167,7 @@ fn leave_array(text: &mut [u8], name: &str, stop: &Stop) -> Result<(), Error> {
     Ok(())
 }
 
-/// The fields read from the object that `fangs solve --json` prints.
+/// The field that is read from the output of `fangs solve --json`.
 #[derive(Deserialize)]
 struct Object<'a> {
     #[serde(borrow)]

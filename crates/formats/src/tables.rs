@@ -1,27 +1,27 @@
-//! Tables as files list them: a default cost and tuples, which become dense where that pays.
+//! Tables as files list them: a default cost and tuples, which become dense if that saves memory or time.
 
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Cost, SparseTable, Table};
 
-/// Tables of up to this number of combinations are dense, however few tuples are listed: a page or two, found by one
-/// index.
+/// The number of combinations up to which tables are dense, however few tuples are listed: a page or two of memory,
+/// with direct look-up.
 const SMALL: u64 = 1 << 12;
 
-/// Tables of more combinations are never dense.
+/// The number of combinations above which tables are never dense.
 const LARGEST_DENSE: u64 = 1 << 26;
 
-/// Between the two, a table is dense once one in DENSE_SHARE combinations is listed. A listed tuple of a sparse table
-/// takes 8 bytes and 4 a value, and a search for every look-up.
+/// The inverse of the fraction of listed combinations from which on a table of medium size is dense. In a sparse table,
+/// a listed tuple takes 8 bytes and 4 bytes for each value, and each look-up is a search.
 const DENSE_SHARE: u64 = 16;
 
-/// Tuples as they are read: a list at first, a dense table once there are enough of them. Nothing is allocated for a
-/// claim of the file.
+/// Tuples while they are read: a list at first, and a dense table once there are enough of them. No memory is allocated
+/// for mere claims of the file.
 pub(super) struct Listed<'s> {
     sizes: &'s [u32],
     default: Cost,
     combinations: u64,
-    /// How many tuples make the table dense.
+    /// The number of tuples from which on the table is dense.
     enough: u64,
     values: Vec<u32>,
     costs: Vec<Cost>,
@@ -29,7 +29,7 @@ pub(super) struct Listed<'s> {
 }
 
 impl<'s> Listed<'s> {
-    /// A table of variables of these domain sizes, without tuples yet.
+    /// Makes a table over variables of these domain sizes, without tuples.
     pub fn new(sizes: &'s [u32], default: Cost) -> Self {
         let combinations = sizes.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
         let enough = match combinations {
@@ -42,7 +42,7 @@ impl<'s> Listed<'s> {
         Listed { sizes, default, combinations, enough, values: Vec::new(), costs: Vec::new(), dense }
     }
 
-    /// Reads a tuple: its values, each by domain size and position, and its cost.
+    /// Reads a tuple: its values, for which `value` gets domain size and position, and its cost.
     #[inline]
     pub fn push<'t>(
         &mut self,
@@ -80,7 +80,7 @@ impl<'s> Listed<'s> {
         (self.values, self.costs, self.dense) = (Vec::new(), Vec::new(), Some(dense));
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(self) -> Table {
         match self.dense {
             Some(costs) => Table::dense(costs),

@@ -1,4 +1,5 @@
-//! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
+//! Blank-separated words from a stream, with a fixed buffer, positions for messages, and a stop flag that is checked at
+//! every refill.
 
 mod ahead;
 mod bytes;
@@ -13,52 +14,52 @@ use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
 
-/// Bytes read at a time. A word that does not fit is an error, so that no file makes the buffer grow.
+/// The size of the buffer in bytes. A word that does not fit is an error, so that no file makes the buffer grow.
 const BUFFER: usize = 1 << 16;
 
-/// Digits that always fit 64 bits.
+/// The number of digits that always fit 64 bits.
 const MOST_DIGITS: usize = 18;
 
-/// Longest quotation of a word in a message.
+/// The maximum number of characters of a word quoted in a message.
 const QUOTED: usize = 40;
 
 /// The byte order mark that some editors write before UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The beginning of a comment, in formats with comments.
+/// The first character of a comment, in formats with such comments.
 const COMMENT: u8 = b'#';
 
-/// A tokenizer. The *current* word is the one returned last; errors are about it unless said otherwise.
+/// A tokenizer. The *current* word is the one returned last; errors refer to it unless stated otherwise.
 pub(super) struct Tokens<'a> {
     source: Box<dyn Read + 'a>,
     file: String,
     stop: &'a Stop,
     buffer: Box<[u8]>,
-    /// The start of the current word in the buffer; valid until the next word is taken.
+    /// The start of the current word in the buffer; valid until the next word is consumed.
     current: usize,
-    /// The next byte to read.
+    /// The index of the next unconsumed byte in the buffer.
     next: usize,
-    /// The end of the bytes read.
+    /// The end of the valid bytes in the buffer.
     end: usize,
     line: u64,
-    /// The start of the line relative to the buffer: negative once it has been shifted out.
+    /// The start of the line, relative to the buffer; negative once it has been shifted out.
     line_start: i64,
     /// Whether nothing has been read yet.
     unread: bool,
-    /// What begins a comment to the end of its line.
+    /// The character that begins a comment up to the end of its line; `None` if there are no comments.
     comments: Option<u8>,
-    /// Whether each bracket is a word of its own.
+    /// Whether each bracket is a word by itself.
     brackets: bool,
-    /// The place of the first comment skipped so far.
+    /// The position of the first comment skipped so far.
     pub(super) commented: Option<Place>,
     warnings: Vec<Warning>,
 }
 
-/// A line and a column, from 1.
+/// A position in a file: line and column, from 1.
 pub(super) type Place = (u64, u64);
 
 impl<'a> Tokens<'a> {
-    /// Words of `source`; `file` is its name in messages.
+    /// Starts at the beginning of `source`; `file` names it in messages.
     pub(super) fn new(source: Box<dyn Read + 'a>, file: String, stop: &'a Stop) -> Self {
         Tokens::with_buffer(source, file, stop, vec![0; BUFFER].into())
     }
@@ -82,28 +83,28 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The file's name in messages.
+    /// Returns the file's name for messages.
     pub(super) fn file(&self) -> &str {
         &self.file
     }
 
-    /// The flag that ends the reading.
+    /// Returns the stop flag that ends the reading.
     pub(super) fn stop(&self) -> &'a Stop {
         self.stop
     }
 
-    /// Whether no word is left.
+    /// Returns whether no word is left.
     pub(super) fn at_end(&mut self) -> Result<bool, Error> {
         Ok(self.find_word()? == self.next)
     }
 
-    /// The next word without taking it; empty at the end.
+    /// Returns the next word without consuming it; empty at the end.
     pub(super) fn peek(&mut self) -> Result<&[u8], Error> {
         let end = self.find_word()?;
         Ok(&self.buffer[self.next..end])
     }
 
-    /// Takes a word.
+    /// Consumes a word.
     pub(super) fn word(&mut self, expected: &str) -> Result<&[u8], Error> {
         let end = self.find_word()?;
         self.next = end;
@@ -113,10 +114,10 @@ impl<'a> Tokens<'a> {
         Ok(&self.buffer[self.current..end])
     }
 
-    /// Takes an integer. One too large for 64 bits becomes the largest: files write such numbers for infinity.
+    /// Consumes an integer. One too large for 64 bits saturates, because files write such numbers for infinity.
     ///
-    /// The number ends before a `-` inside the word: `29-1` are two numbers, as for stream readers of the C family, and
-    /// files rely on that.
+    /// The number ends before a `-` inside the word: `29-1` is read as two numbers, as by the stream readers of C++,
+    /// because some files rely on that.
     #[inline]
     pub(super) fn integer(&mut self, expected: &str) -> Result<i64, Error> {
         if let Some(value) = self.plain_integer() {
@@ -144,8 +145,8 @@ impl<'a> Tokens<'a> {
         Ok(if negative { -value } else { value })
     }
 
-    /// Takes at most one blank, a minus, digits, and one blank, all in the buffer: most of a file, in one pass instead
-    /// of two.
+    /// Consumes at most one blank, an optional minus, digits, and checks for a blank, all within the buffer. This
+    /// covers most of a file in one pass instead of two. Returns `None`, without consuming anything, in other cases.
     #[inline]
     fn plain_integer(&mut self) -> Option<i64> {
         let bytes = &self.buffer[self.next..self.end];
@@ -179,13 +180,13 @@ impl<'a> Tokens<'a> {
         Some(if negative { -value } else { value })
     }
 
-    /// Takes a count. It is only the file's claim: allocate as the items arrive.
+    /// Consumes a count. It is merely a claim of the file, so memory must be allocated only as the items arrive.
     pub(super) fn count(&mut self, expected: &str) -> Result<usize, Error> {
         let value = self.integer(expected)?;
         usize::try_from(value).map_err(|_| self.error(format!("{expected}, at least 0")))
     }
 
-    /// Takes an index below `limit`; `what` names its kind.
+    /// Consumes an index below `limit`; `what` names its kind.
     #[inline]
     pub(super) fn index(&mut self, limit: u32, what: &str) -> Result<u32, Error> {
         let value = self.integer(what)?;
@@ -195,7 +196,7 @@ impl<'a> Tokens<'a> {
         Ok(value as u32)
     }
 
-    /// Takes a number of any size.
+    /// Consumes a number of any magnitude.
     #[inline]
     pub(super) fn number(&mut self, expected: &str) -> Result<Stated, Error> {
         let end = self.find_word()?;
@@ -203,7 +204,7 @@ impl<'a> Tokens<'a> {
         decimal::parse(&self.buffer[self.current..end]).ok_or_else(|| self.error(expected))
     }
 
-    /// Drops the rest of the line.
+    /// Skips the rest of the line.
     pub(super) fn skip_line(&mut self) -> Result<(), Error> {
         loop {
             match self.buffer[self.next..self.end].iter().position(|&byte| byte == b'\n') {
@@ -219,13 +220,14 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Whether no word is left on the line of the word taken last.
+    /// Returns whether no word is left on the line of the current word.
     pub(super) fn at_line_end(&mut self) -> Result<bool, Error> {
         let line = self.line;
         Ok(self.at_end()? || self.line > line)
     }
 
-    /// Leaves the rest unread, with a warning that states its length and beginning; `after` names what precedes it.
+    /// Ignores the rest of the text, with a warning that states its length and beginning; `after` names what precedes
+    /// it.
     pub(super) fn leave_rest(&mut self, after: &str) -> Result<(), Error> {
         if self.at_end()? {
             return Ok(());
@@ -246,22 +248,22 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// The place of the current word.
+    /// Returns the position of the current word.
     pub(super) fn place(&self) -> Place {
         (self.line, (self.current as i64 - self.line_start + 1) as u64)
     }
 
-    /// Warns of the text at a place.
+    /// Adds a warning about a position of the text.
     pub(super) fn warn(&mut self, (line, column): Place, message: String) {
         self.warnings.push(Warning { file: self.file.clone(), line, column, message });
     }
 
-    /// The warnings so far.
+    /// Removes and returns the warnings so far.
     pub(super) fn take_warnings(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Checks that nothing is left; `hint` explains what that would mean.
+    /// Checks that no word is left; `hint` explains the error.
     pub(super) fn finish(&mut self, hint: impl FnOnce() -> String) -> Result<(), Error> {
         if self.at_end()? {
             return Ok(());
@@ -270,19 +272,19 @@ impl<'a> Tokens<'a> {
         Err(self.error_with("the end of the file", hint()))
     }
 
-    /// An error about the current word.
+    /// Returns an error about the current word.
     #[cold]
     pub(super) fn error(&self, expected: impl Into<String>) -> Error {
         self.parse_error(expected.into(), None)
     }
 
-    /// An error about the current word, with a hint.
+    /// Returns an error about the current word, with a hint.
     #[cold]
     pub(super) fn error_with(&self, expected: impl Into<String>, hint: impl Into<String>) -> Error {
         self.parse_error(expected.into(), Some(hint.into()))
     }
 
-    /// An error about a word at an earlier place.
+    /// Returns an error about a word at an earlier position.
     pub(super) fn error_at(&self, (line, column): Place, found: &str, expected: &str, hint: String) -> Error {
         let (found, expected) = (quote(found.as_bytes()), expected.into());
         Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint: Some(hint) })
@@ -300,7 +302,8 @@ impl<'a> Tokens<'a> {
         Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint })
     }
 
-    /// Makes the next word current and whole in the buffer; returns its end, which is its start at the end of the file.
+    /// Makes the next word the current one, with all of its bytes in the buffer. Returns its end, which equals its
+    /// start at the end of the file.
     #[inline]
     fn find_word(&mut self) -> Result<usize, Error> {
         loop {
@@ -340,7 +343,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Refills the buffer behind the bytes not yet taken, which move to the front. False at the end of the file.
+    /// Moves unconsumed bytes to the front of the buffer and reads more. Returns false at the end of the file.
     #[cold]
     fn refill(&mut self) -> Result<bool, Error> {
         if self.stop.is_set() {
@@ -353,7 +356,7 @@ impl<'a> Tokens<'a> {
         self.end -= self.next;
         (self.next, self.current) = (0, 0);
         if self.end == self.buffer.len() {
-            self.next = self.end; // what the message quotes
+            self.next = self.end; // makes the message quote the word
             return Err(self.error_with("a shorter word", "is this a text file of the format?"));
         }
         let before = self.end;
@@ -364,7 +367,7 @@ impl<'a> Tokens<'a> {
                     if self.unread {
                         let start = &self.buffer[..self.end];
                         if bytes > 0 && self.end < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(start) {
-                            continue; // it may become one
+                            continue; // it may become a byte order mark
                         }
                         self.unread = false;
                         if start.starts_with(BYTE_ORDER_MARK) {
@@ -385,7 +388,7 @@ fn is_bracket(byte: u8) -> bool {
     matches!(byte, b'{' | b'}' | b'[' | b']')
 }
 
-/// A word for a message: printable and short.
+/// Returns a word for a message: printable and short.
 pub(super) fn quote(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(4 * QUOTED)]);
     let shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
@@ -397,7 +400,7 @@ pub(super) fn quote(word: &[u8]) -> String {
 pub(super) mod tests {
     use super::*;
 
-    /// Returns one byte a read, so that every word crosses the end of the buffer.
+    /// Returns one byte for each read, so that every word crosses the end of the buffer.
     pub(crate) struct Drip<'a>(pub(crate) &'a [u8]);
 
     impl Read for Drip<'_> {

@@ -1,4 +1,4 @@
-//! Texts that are not words: comments, a byte order mark, text left unread.
+//! Tests of text that is skipped: comments, a byte order mark, ignored text.
 
 use super::tokens::tests::{Drip, message};
 use super::tokens::{BYTE_ORDER_MARK, Tokens};

@@ -1,7 +1,9 @@
-//! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, the same with natural logarithms of potentials.
+//! The formats `.uai` (`MARKOV` and `BAYES`) and `.LG`, which has natural logarithms of potentials instead of
+//! potentials.
 //!
-//! The kind, the number of variables, their domain sizes, the number of functions, a line `arity variables…` for each
-//! function; then for each the number of its entries and the entries, the last variable running fastest.
+//! A file has the kind, the number of variables, their domain sizes, the number of functions, and a line `arity
+//! variables…` for each function. For each function, the number of its entries and the entries follow, the last
+//! variable varying fastest.
 //!
 //! A potential p becomes the cost -ln p in units of 10^-decimals, rounded to the nearest; p = 0 is forbidden.
 
@@ -29,17 +31,19 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     read_tables(tokens, options, Scale::Potentials)
 }
 
-/// Reads a network of logarithms of potentials. They are natural ones: the documentation of toulbar2, whose format
-/// this is, says "logarithm", and the optimum it proves for its protein 1cb6 (132.406) is the plain sum of the entries.
+/// Reads a network of logarithms of potentials. They are natural logarithms: the documentation of toulbar2, whose
+/// format this is, says only "logarithm", but the optimum that it proves for its protein 1cb6 (132.406) is the plain
+/// sum of the entries.
 pub(super) fn read_log(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     read_tables(tokens, options, Scale::Logarithms)
 }
 
-/// Fixes variables to values. Where the network holds only assignments near a witness with other values, its costs are
-/// recomputed from the file's numbers, near another witness.
+/// Fixes variables to values. If the network has a witness with other values, its costs are recomputed from the file's
+/// numbers with a witness that has these values.
 ///
 /// # Errors
-/// A variable or a value that does not exist; numbers that differ too much for 64-bit costs; [`Error::Stopped`].
+/// Returns an error if a variable or a value does not exist, or if numbers differ too much for 64-bit costs, and
+/// [`Error::Stopped`] if `stop` is set.
 pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> Result<(), Error> {
     if let Some(reading) = network.reading()
         && let Some(witness) = &reading.witness
@@ -107,10 +111,11 @@ pub(super) fn parse(tokens: &mut Tokens<'_>, scale: Scale) -> Result<Parts, Erro
     Ok(Parts { builder, scopes, numbers, scale, precision: None, fixed: Vec::new() })
 }
 
-/// Entries of a table in its hash.
+/// The number of entries of a table that its hash covers.
 const TOLD: usize = 16;
 
-/// Equal entries, stored once; of different ones with the same beginning only the first is found.
+/// Tables by the hash of their first entries, so that equal ones are stored once. If different tables have one hash,
+/// only the first is found.
 #[derive(Default)]
 struct Distinct(FxHashMap<u64, Arc<Numbers>>);
 
@@ -127,7 +132,7 @@ impl Distinct {
     }
 }
 
-/// Whether the tables are conditional probabilities.
+/// Reads the kind. Returns whether the tables are conditional probabilities.
 fn read_kind(tokens: &mut Tokens<'_>) -> Result<bool, Error> {
     let kind = tokens.word("MARKOV or BAYES")?.to_ascii_uppercase();
     match &kind[..] {
@@ -148,7 +153,7 @@ pub(super) fn read_scopes(tokens: &mut Tokens<'_>, variables: u32) -> Result<Vec
         let mut scope = Vec::new();
         for _ in 0..arity {
             let variable = tokens.index(variables, "a variable")?;
-            // the builder sorts long scopes
+            // the builder checks long scopes, by sorting
             if arity <= 64 && scope.contains(&variable) {
                 return Err(tokens.error("a variable that the function does not have yet"));
             }
@@ -172,7 +177,7 @@ fn read_table(
     if entries as u64 != combinations {
         return Err(tokens.error(format!("{combinations} entries, as the scope of function {function} has it")));
     }
-    // the claim of the file is no reason to allocate: the table grows as its entries arrive
+    // the number of entries is a mere claim of the file, so the table grows as its entries arrive
     let mut doubles = Vec::with_capacity(entries.min(1 << 12));
     let mut decimals = Vec::new();
     for place in 0..entries {
@@ -190,7 +195,7 @@ fn read_table(
     Ok(Numbers::new(doubles, decimals))
 }
 
-/// Whether a table of such numbers may have this one.
+/// Returns whether a table of this scale may contain the number.
 fn takes(scale: Scale, double: f64) -> bool {
     match scale {
         Scale::Potentials => (0.0..f64::INFINITY).contains(&double),
@@ -268,7 +273,7 @@ mod tests {
             let warnings = network.warnings().iter().map(ToString::to_string);
             warnings.filter(|warning| !warning.contains("the probabilities of")).collect()
         };
-        // as pgmpy writes P(x1 | x0) of rows 0.1 0.2 0.7 and 0.5 0.25 0.25
+        // as pgmpy writes P(x1 | x0) with the rows 0.1 0.2 0.7 and 0.5 0.25 0.25
         let reversed = warnings("BAYES\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n0.3 0.7\n6\n0.1 0.5 0.2 0.25 0.7 0.25");
         assert!(reversed.len() == 1 && reversed[0].starts_with("t.uai:11:22: a BAYES table"), "{reversed:?}");
         assert!(warnings("BAYES 2 2 3 2 1 0 2 0 1 2 .3 .7 6 0.11 .2 .7 0 0 0").is_empty());

@@ -1,7 +1,8 @@
-//! Warehouse location as the OR-Library has it (`cap*.txt`): `m n`; m lines `capacity fixed-cost`; for each of n
-//! customers its demand and m costs of serving all of it. Capacities do not count: the uncapacitated problem.
+//! The warehouse location format of the OR-Library (`cap*.txt`): `m n`; m lines `capacity fixed-cost`; for each of n
+//! customers its demand and m costs of serving all of it. Capacities are ignored, so the problem is uncapacitated.
 //!
-//! A variable for each warehouse (1: open) and one for each customer, whose value is the warehouse that serves it.
+//! There is a variable for each warehouse (1: open) and one for each customer, whose value is the warehouse that serves
+//! it.
 
 use super::cost_units::Range;
 use super::decimal::Real;
@@ -11,7 +12,7 @@ use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{FORBIDDEN, Network, Variable};
 
-/// Most warehouses and most customers: a pair of them has a function.
+/// The maximum number of warehouses, and of customers; each pair of them has a function.
 const SITES: usize = 1 << 13;
 
 /// Reads a problem.

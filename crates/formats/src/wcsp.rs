@@ -1,9 +1,9 @@
-//! The `.wcsp` format: a stream of words; line ends have no meaning, but for the parameters of two global functions.
+//! The `.wcsp` format: a stream of words. Line ends have no meaning, except in the parameters of two global functions.
 //!
-//! `name variables largest-domain functions top`, the domain sizes, then each function:
-//! `arity variables… default tuples`, and for each tuple its values and its cost.
-//! A negative arity offers the function for sharing; a negative number of tuples -k takes the table of the k-th one
-//! offered. A default of -1 before a word is a global cost function.
+//! A file has `name variables largest-domain functions top`, the domain sizes, then each function: `arity variables…
+//! default tuples`, and for each tuple its values and its cost. A negative arity offers the function for sharing; a
+//! negative number of tuples -k means the table of the k-th function offered. A default of -1 before a word introduces
+//! a global cost function.
 
 mod parts;
 mod write;
@@ -27,8 +27,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     Ok(network)
 }
 
-/// Reads a network among the parameters of a function; costs have no digits behind the point.
-/// Reads a network among the parameters of a function; with its number of decimals, 0.
+/// Reads a network among the parameters of a function. Returns it with its number of decimal digits, which is 0.
 pub(super) fn nested(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Error> {
     Ok((read_network(tokens)?, 0))
 }
@@ -38,7 +37,7 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<Network, Error> {
     read_ahead(tokens, Reach::of_threads())
 }
 
-/// The same; all threads read what the reach has.
+/// Reads a network that other text may follow; several threads share the work if `reach` is given.
 fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, Error> {
     let _ = tokens.word("the name of the problem")?;
     let variables = tokens.count("the number of variables")?;
@@ -46,7 +45,7 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
     let functions = tokens.count("the number of functions")?;
     let written = tokens.peek()?.to_vec();
     let top = tokens.integer("the upper bound on costs")?;
-    // larger costs than 64 bits hold may be below such a bound
+    // costs that exceed 64 bits may still be below such a bound
     let beyond = (top == Cost::MAX).then_some(&written[..]);
 
     let mut builder = Network::builder(tokens.file());
@@ -54,7 +53,8 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
     let mut domains = Domains::default();
     for _ in 0..variables {
         let size = tokens.integer("a domain size")?;
-        domains.declare(size.saturating_abs(), &mut builder, tokens)?; // negative: an interval of that size
+        // a negative size stands for an interval of that size
+        domains.declare(size.saturating_abs(), &mut builder, tokens)?;
     }
     let mut reader = Reader {
         tokens,
@@ -65,7 +65,8 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
         offered: Vec::new(),
         decomposer: Decomposer::default(),
     };
-    // each time that the text ahead is of another kind, twice as many functions pass before it is looked at again
+    // whenever the text ahead cannot be read in parts, twice as many functions are read sequentially before the next
+    // attempt
     let (mut left, mut next, mut pause) = (functions, functions, 1);
     while left > 0 {
         if let Some(reach) = reach.filter(|_| left <= next) {
@@ -88,12 +89,13 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
 struct Reader<'r, 't, 'n> {
     tokens: &'r mut Tokens<'t>,
     builder: Builder,
-    /// With `top` as the file has it; [`Network::top`] is [`FORBIDDEN`] where it exceeds every cost.
+    /// The syntax of costs, with `top` as in the file; [`Network::top`] is [`FORBIDDEN`] if the file's exceeds every
+    /// cost.
     form: Form<'n>,
     scope: Vec<u32>,
-    /// Domain sizes along the scope.
+    /// The domain sizes of the scope.
     sizes: Vec<u32>,
-    /// Functions offered for sharing.
+    /// The functions offered for sharing.
     offered: Vec<u32>,
     decomposer: Decomposer,
 }
@@ -143,7 +145,7 @@ impl Reader<'_, '_, '_> {
         function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))
     }
 
-    /// Reads the next functions, which all threads share, as far as they are plain; how many these were.
+    /// Reads the next functions in parallel, as long as they have plain tables. Returns their number.
     fn ahead(&mut self, most: usize, reach: Reach) -> Result<usize, Error> {
         let (form, domains) = (self.form, self.builder.domains().clone());
         let read = |tokens: &mut Tokens<'_>, part: &Part| {
@@ -163,7 +165,7 @@ impl Reader<'_, '_, '_> {
             let Reader { tokens, builder, .. } = self;
             let ahead = tokens.ahead(reach.ahead)?;
             let parts = parts::parts(ahead.text, most - count, reach.part);
-            // those of before are added meanwhile
+            // add the previous functions while these are read
             let add = || add(builder, std::mem::take(&mut before));
             let (added, read) = rayon::join(add, || ahead.read(&parts, read));
             added.map_err(|error| tokens.error_with("a table that fits", error.to_string()))?;
@@ -195,9 +197,9 @@ fn read_scope(
         return Err(tokens.error(format!("an arity of at most {}", domains.len())));
     }
     for _ in 0..arity {
-        // as many as were declared, so their number fits
+        // these are the declared variables, so their number fits
         let variable = tokens.index(domains.len() as u32, "a variable")?;
-        // the builder sorts long scopes
+        // the builder checks long scopes, by sorting
         if arity <= 64 && scope.contains(&variable) {
             return Err(tokens.error("a variable that the function does not have yet"));
         }
@@ -222,7 +224,7 @@ fn read_tuples<'s>(
     Ok(listed)
 }
 
-/// Whether a word names a global cost function: some names are comparisons.
+/// Returns whether a word names a global cost function; some names are comparison operators.
 fn is_keyword(word: &[u8]) -> bool {
     word.first().is_some_and(|first| first.is_ascii_alphabetic() || matches!(first, b'<' | b'=' | b'>'))
 }
@@ -342,7 +344,7 @@ mod tests {
             let all = [[0, 1, 2, 4], [0, 4, 2, 4], [1, 1, 1, 4], [2, 2, 2, 2]];
             assert_eq!(all.map(|values| evaluate(&network, &values).cost), costs, "{metric}");
         }
-        // the rest of the line is lost
+        // the rest of the line is ignored
         let network = parse("t 2 2 2 9 2 2 2 0 1-1 alldiff 0 0 and more\n1 0 3 0").expect("a network");
         assert_eq!([[0, 1], [1, 1]].map(|values| evaluate(&network, &values).cost), [3, FORBIDDEN]);
         let network = parse("t 2 2 1 9 2 2 2 0 1 -1 >= 1 5").expect("a network");

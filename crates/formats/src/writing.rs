@@ -1,18 +1,18 @@
-//! What writers share: the refusal of what a format cannot hold, and costs as decimal numbers.
+//! Common parts of the writers: refusals of what a format cannot express, and costs as decimal numbers.
 
 use super::global::{self, Style, Written};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Global, Network};
 use std::io::{self, ErrorKind};
 
-/// Entries of a function that are written one by one.
+/// The maximum number of entries of a function that are written individually.
 const ENTRIES: u64 = 1 << 26;
 
-/// The network has something that the format cannot hold.
+/// Returns the error that the format cannot express part of the network.
 pub(super) fn refuse<T>(reason: impl Into<String>) -> io::Result<T> {
     Err(io::Error::new(ErrorKind::InvalidInput, reason.into()))
 }
 
-/// Refuses a limit on totals that some assignment reaches without a forbidden entry.
+/// Refuses a limit on the cost of solutions that some assignment may reach without a forbidden entry.
 pub(super) fn refuse_top(network: &Network) -> io::Result<()> {
     if !may_reach_top(network) {
         return Ok(());
@@ -21,7 +21,8 @@ pub(super) fn refuse_top(network: &Network) -> io::Result<()> {
     refuse(format!("the limit on totals, {top}, which the format has no place for (--without-top leaves it out)"))
 }
 
-/// Whether tables could reach the limit on totals without a forbidden entry: the largest entries of all together do.
+/// Returns whether costs may reach `top` without a forbidden entry: the sum of the largest entries of all functions
+/// does.
 pub(crate) fn may_reach_top(network: &Network) -> bool {
     let top = network.top();
     let dearest = |function: &CostFunction| {
@@ -31,7 +32,7 @@ pub(crate) fn may_reach_top(network: &Network) -> bool {
     top < FORBIDDEN && network.functions().iter().map(dearest).sum::<i128>() >= i128::from(top)
 }
 
-/// Refuses a function with more entries than are written one by one.
+/// Refuses a function with too many entries to write individually.
 pub(super) fn refuse_large(network: &Network, function: usize) -> io::Result<()> {
     let entries = network.functions()[function].combinations(network.domains());
     if entries <= ENTRIES {
@@ -40,7 +41,7 @@ pub(super) fn refuse_large(network: &Network, function: usize) -> io::Result<()>
     refuse(format!("function {function}, of {entries} entries: the format lists all of them, at most {ENTRIES} are"))
 }
 
-/// Refuses variables that are no bits.
+/// Refuses variables that are not Boolean.
 pub(super) fn refuse_values(network: &Network) -> io::Result<()> {
     match network.domains().iter().position(|&domain| domain != 2) {
         None => Ok(()),
@@ -52,7 +53,7 @@ pub(super) fn refuse_values(network: &Network) -> io::Result<()> {
     }
 }
 
-/// A number of units as a decimal, without needless zeros.
+/// Returns a number of units as a decimal, without trailing zeros.
 pub(super) fn decimal(units: i128, decimals: u32) -> String {
     let digits = format!("{:0>width$}", units.unsigned_abs(), width = decimals as usize + 1);
     let (whole, rest) = digits.split_at(digits.len() - decimals as usize);
@@ -61,8 +62,8 @@ pub(super) fn decimal(units: i128, decimals: u32) -> String {
     if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
 }
 
-/// The entries of a function with the values that have them, the last variable running fastest; what reaches `top` is
-/// forbidden.
+/// Iterates over the tuples of a function and their costs, the last variable varying fastest; costs of at least `top`
+/// become [`FORBIDDEN`].
 pub(super) fn entries<'a>(
     network: &'a Network,
     function: &'a CostFunction,
@@ -82,8 +83,8 @@ pub(super) fn entries<'a>(
     })
 }
 
-/// Returns a network to be written, and its global functions as text: with tables in their place, and without text, if
-/// one of them has no form in the format.
+/// Returns a network to be written, and its global functions as text. If one of them cannot be expressed in the format,
+/// the network has tables in place of all of them, and there is no text.
 pub(super) fn with_globals<'n>(
     network: &'n Network,
     style: impl Fn(&'n Network, &Global) -> Style<'n>,
@@ -94,7 +95,8 @@ pub(super) fn with_globals<'n>(
     }
 }
 
-/// The network with tables in place of its global functions, to be written.
+/// Returns the network with tables in place of its global functions, to be written; an error if that needs additional
+/// variables.
 pub(super) fn as_tables(network: &Network) -> io::Result<&Network> {
     let tables = network.expanded();
     match network.globals().next() {

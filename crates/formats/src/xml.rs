@@ -1,13 +1,13 @@
-//! Texts as XML.
+//! Parsing of XML.
 
 use crate::error::Error;
 use crate::text::{Text, Wrong};
 use roxmltree::{Document, ParsingOptions};
 
-/// A text as XML.
+/// Parses a text as XML.
 ///
 /// # Errors
-/// The place where it is none.
+/// Returns an error at the position that is not valid XML.
 pub fn xml<'t>(text: &'t Text, options: ParsingOptions<'t>) -> Result<Document<'t>, Error> {
     Document::parse_with_options(&text.text, options).map_err(|error| {
         let place = error.pos();

@@ -1,6 +1,6 @@
-//! XMLBIF 0.3 (the XML-based BayesNets interchange format; JavaBayes, Weka, pgmpy): `VARIABLE` with `NAME` and
-//! `OUTCOME`s, `DEFINITION` with `FOR`, `GIVEN`s and a `TABLE`, in which the variable itself runs fastest and the first
-//! parent slowest.
+//! XMLBIF 0.3 (the XML-based BayesNets interchange format; JavaBayes, Weka, pgmpy): a `VARIABLE` has a `NAME` and
+//! `OUTCOME`s; a `DEFINITION` has `FOR`, `GIVEN`s and a `TABLE`, in which the variable itself varies fastest and the
+//! first parent slowest.
 
 use super::bayes::{Conditional, File};
 use super::options::ReadOptions;
@@ -19,10 +19,10 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     Parts { precision: options.precision, ..parts }.build(file, stop)
 }
 
-/// Reads variables and conditional probabilities, in the order of the variables.
+/// Reads variables and conditional probability tables; the tables are in the order of the variables.
 pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     let text = tokens.text()?;
-    // the definition of its elements stands in the file
+    // files contain the DTD of the format
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = crate::xml::xml(&text, options)?;
     let file = network(document.root_element(), Places::new(&text)).map_err(|wrong| text.error(wrong))?;
@@ -55,7 +55,7 @@ pub(super) fn child<'a, 'i: 'a>(node: Node<'a, 'i>, tag: &'static str) -> Result
     found.ok_or_else(|| Wrong::new(node.range(), format!("<{tag}> in it")).found(text::quote(&format!("<{name}>"))))
 }
 
-/// The text of an element without comments, and its place.
+/// Returns the text of an element without comments, and its position.
 fn content<'a>(node: Node<'a, '_>) -> (String, std::ops::Range<usize>) {
     let texts = node.children().filter(Node::is_text);
     let all: Vec<&str> = texts.clone().filter_map(|text| text.text()).collect();
@@ -104,7 +104,7 @@ fn definition(file: &mut File, node: Node<'_, '_>, place: Place) -> Result<(), W
     Ok(())
 }
 
-/// So many numbers in an element.
+/// Returns the `entries` numbers in an element.
 pub(super) fn probabilities(node: Node<'_, '_>, entries: usize) -> Result<Numbers, Wrong> {
     let mut numbers = Vec::new();
     for part in node.children().filter(Node::is_text) {

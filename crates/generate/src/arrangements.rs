@@ -1,4 +1,4 @@
-//! Arrangements in which all values are taken once: permutations, routes, cliques of differences.
+//! Arrangements in which every value is taken once: permutations, routes, cliques of differences.
 
 use super::{Draft, check_size, pair_table, random_costs, usage};
 use crate::error::Error;
@@ -22,11 +22,11 @@ fn distance(a: [u64; 2], b: [u64; 2]) -> Cost {
     (a[0].abs_diff(b[0]) + a[1].abs_diff(b[1])) as Cost
 }
 
-/// Quadratic assignment (Koopmans and Beckmann 1957): `n` facilities to as many places, one each; a share `flows` of
-/// their pairs has a flow, which costs its size times the distance.
+/// Generates a quadratic assignment problem (Koopmans and Beckmann 1957): `n` facilities are assigned to `n` places,
+/// one each. A share `flows` of the pairs of facilities has a flow, which costs its size times the distance.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn permutation(n: u32, flows: f64, rng: &mut Rng) -> Result<Network, Error> {
     check_size(n, n, u64::from(n) * u64::from(n) / 2)?;
     let places = places(n, rng);
@@ -45,18 +45,19 @@ pub fn permutation(n: u32, flows: f64, rng: &mut Rng) -> Result<Network, Error> 
     Ok(draft.finish())
 }
 
-/// A round trip through `n` places by successors: for each place the next one, all different, and for all but the first
-/// place its position on the trip, one more than that of the place before, so that there is one trip and not several.
+/// Generates a round trip through `n` places. For each place a variable is its successor, and all successors differ.
+/// For all but the first place another variable is its position on the trip, one more than that of the place before, so
+/// that the successors form one trip and not several.
 ///
 /// # Errors
-/// Fewer than three places, or too large a network.
+/// Returns an error if there are fewer than three places, or if the network is too large.
 pub fn routes(n: u32, rng: &mut Rng) -> Result<Network, Error> {
     if n < 3 {
         return usage(format!("a round trip of {n} places"));
     }
     check_size(2 * n, n, u64::from(n).pow(3))?;
     let places = places(n, rng);
-    // positions count from 0, the first place has none
+    // positions count from 0; the first place has none
     let last = n - 2;
     let mut draft = Draft::of((0..n).map(|_| n).chain((1..n).map(|_| n - 1)))?;
     let position = |place: u32| n + place - 1;
@@ -73,7 +74,7 @@ pub fn routes(n: u32, rng: &mut Rng) -> Result<Network, Error> {
                 let _ = draft.add(&[0, position(to)], pair_table(n, n - 1, begins))?;
                 continue;
             }
-            // the table depends on where the leg goes only
+            // the table depends only on the end of the leg
             draft.share(&[from, position(from), position(to)], to as usize, || {
                 let follows = |next: u32| pair_table(n - 1, n - 1, move |a, b| is(next != to || b == a + 1));
                 (0..n).flat_map(follows).collect()
@@ -87,17 +88,17 @@ pub fn routes(n: u32, rng: &mut Rng) -> Result<Network, Error> {
     Ok(draft.finish())
 }
 
-/// `cliques` random sets of `size` of `n` variables whose values must all differ; each value costs up to `max_cost`. A
-/// hidden assignment meets all of them.
+/// Generates `cliques` random sets of `size` of `n` variables; the values of the variables of a set must differ, and
+/// each value costs up to `max_cost`. A hidden assignment satisfies all sets.
 ///
 /// # Errors
-/// Sets larger than the number of variables or of values, or too large a network.
+/// Returns an error if sets are larger than the number of variables or of values, or if the network is too large.
 pub fn cliques(n: u32, d: u32, cliques: u32, size: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     if size > n.min(d) {
         return usage(format!("cliques of {size} among {n} variables of {d} values"));
     }
     check_size(n, d, u64::from(cliques) * u64::from(size) * u64::from(size) / 2)?;
-    // every value is taken by as many
+    // every value is taken by an equal number of variables, or one more
     let mut hidden: Vec<u32> = (0..n).map(|v| v % d).collect();
     rng.shuffle(&mut hidden);
     let mut draft = Draft::new(n, d)?;

@@ -1,5 +1,5 @@
-//! Frequency assignment to radio links, after the CELAR networks (Cabon, de Givry, Lobjois, Schiex and Warners, "Radio
-//! link frequency assignment", 1999).
+//! Frequency assignment to radio links, similar to the CELAR networks (Cabon, de Givry, Lobjois, Schiex and Warners,
+//! "Radio link frequency assignment", 1999).
 
 use super::{Draft, check_size, pair_table, usage};
 use crate::error::Error;
@@ -7,47 +7,49 @@ use crate::model::{Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 use std::f64::consts::PI;
 
-/// The two directions of a link have exactly this distance, as in CELAR.
+/// The exact distance between the frequencies of the two directions of a link, as in CELAR.
 const DUPLEX: u32 = 238;
-/// Between neighbouring frequencies of a band, and the lowest of all.
+/// Distance between adjacent frequencies of a band. `LOWEST` is the lowest frequency of all.
 const STEP: u32 = 14;
 const LOWEST: u32 = 16;
-/// From a couple of bands to the next: no frequency of one has a partner in another.
+/// Distance from one couple of bands to the next, such that no frequency of one has a partner in another.
 const COUPLE: u32 = 707;
 /// Width and height of the map.
 const MAP: u64 = 1_000_000;
-/// Of the four pairs of directions of two links that are near, so many of 100 interfere.
+/// Percentage of the four pairs of directions of two near links that interfere.
 const DIRECTIONS: u64 = 75;
-/// What interference costs, by class.
+/// Cost of interference, by class.
 const PENALTIES: [Cost; 4] = [1, 10, 100, 1000];
 
-/// What frequencies are assigned to.
+/// The parameters of a frequency assignment problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Frequency {
-    /// Directions of links: an even number, two a link.
+    /// Number of directions of links, an even number because each link has two.
     pub n: u32,
-    /// Frequencies of a band, at most 16.
+    /// Number of frequencies of a band, at most 16.
     pub width: u32,
-    /// Bands that there are.
+    /// Number of bands.
     pub bands: u32,
-    /// Frequencies at a distance of 238 that a frequency has at most: 1, where bands come in couples, or 2.
+    /// Largest number of frequencies at the distance 238 from a frequency: 1 if bands come in couples, or 2.
     pub partners: u32,
-    /// With how many others a direction interferes on average, besides its opposite one.
+    /// Average number of other directions with which a direction interferes, besides its opposite one.
     pub degree: u32,
-    /// Largest distance that interference asks for, in steps of 14: the nearer two links are the larger it may be.
+    /// Largest distance between frequencies that interference requires, in steps of 14. Nearer links may require larger
+    /// distances.
     pub separation: u32,
-    /// Share of the interference that must not be.
+    /// Share of the interference that is forbidden.
     pub hard: f64,
-    /// Whether the largest frequency is to be as low as possible and all interference must be avoided; otherwise the
-    /// penalties of what cannot be avoided are minimised.
+    /// Whether all interference is forbidden and the largest frequency is minimised; otherwise the penalties of
+    /// interference are minimised.
     pub span: bool,
 }
 
-/// A network for each of these: links at random places, the directions of a link tied by a hard function, and functions
-/// that ask for a distance between frequencies where links are near. A hidden assignment meets all hard functions.
+/// Generates a frequency assignment problem: links at random places, a hard function between the two directions of each
+/// link, and functions that require a distance between the frequencies of near links. A hidden assignment satisfies all
+/// hard functions.
 ///
 /// # Errors
-/// An odd number of directions, or too large a network.
+/// Returns an error if the number of directions is odd, or if the network is too large.
 pub fn frequency(of: Frequency, rng: &mut Rng) -> Result<Network, Error> {
     let Frequency { n, width, bands, partners, degree, separation, hard, span } = of;
     if n % 2 == 1 {
@@ -79,7 +81,7 @@ pub fn frequency(of: Frequency, rng: &mut Rng) -> Result<Network, Error> {
     if span {
         let _ = draft.add(&[n], used.iter().map(|&frequency| Cost::from(frequency - LOWEST)).collect())?;
     }
-    // a circle that has `degree` others on average
+    // the squared radius of a circle that contains links with `degree` interfering directions on average
     let near = (MAP * MAP) as f64 * f64::from(degree) * 100.0 / DIRECTIONS as f64 / PI / f64::from(n.max(3) - 2);
     for (first, a) in (0..).zip(&links) {
         for (second, b) in (0..).zip(&links).skip(first + 1) {
@@ -97,7 +99,7 @@ pub fn frequency(of: Frequency, rng: &mut Rng) -> Result<Network, Error> {
                 let met = hidden[first][one].abs_diff(hidden[second][other]) >= apart;
                 let must = span || rng.unit() < hard;
                 let penalty = if must && met { FORBIDDEN } else { PENALTIES[class.min(PENALTIES.len() - 1)] };
-                // what the hidden assignment has cannot be asked for
+                // the hidden assignment must stay feasible
                 if span && !met {
                     continue;
                 }
@@ -110,20 +112,20 @@ pub fn frequency(of: Frequency, rng: &mut Rng) -> Result<Network, Error> {
     Ok(draft.finish())
 }
 
-/// A link at a place, with the frequencies of both its directions, ascending.
+/// A link at a place, with the frequencies of its two directions, ascending.
 struct Link {
     place: [u64; 2],
     frequencies: Vec<u32>,
 }
 
 impl Link {
-    /// Some neighbouring bands, of each the lowest frequencies.
+    /// Draws a link with some adjacent bands, and of each band the lowest frequencies.
     fn new(width: u32, bands: u32, partners: u32, rng: &mut Rng) -> Link {
         let mut between = |least: u32, most: u32| least + rng.below(u64::from(most - least + 1)) as u32;
-        // couples stay together
+        // couples of bands are kept together
         let unit = if partners == 1 { 2 } else { 1 };
         let all = bands / unit;
-        // where there are three bands the frequencies between have two partners
+        // in three bands the frequencies of the middle band have two partners
         let least = if partners == 1 { 1 } else { 3 };
         let count = between(all.div_ceil(2).max(least).min(all), all);
         let first = between(0, all - count);
@@ -138,12 +140,12 @@ impl Link {
         Link { place, frequencies }
     }
 
-    /// The square of the distance.
+    /// Returns the square of the distance to another link.
     fn square_to(&self, other: &Link) -> u64 {
         (0..2).map(|axis| self.place[axis].abs_diff(other.place[axis]).pow(2)).sum()
     }
 
-    /// Frequencies for both directions.
+    /// Draws frequencies for both directions.
     fn couple(&self, rng: &mut Rng) -> [u32; 2] {
         let at = |frequency: u32| self.frequencies.binary_search(&frequency).is_ok();
         let lower: Vec<u32> = self.frequencies.iter().copied().filter(|&frequency| at(frequency + DUPLEX)).collect();

@@ -3,15 +3,15 @@
 use crate::rng::Rng;
 use rustc_hash::FxHashSet;
 
-/// floor(p n(n-1)/2).
+/// Returns floor(p n(n-1)/2).
 pub(super) fn share_of_pairs(n: u32, p: f64) -> u64 {
     let pairs = u64::from(n) * u64::from(n).saturating_sub(1) / 2;
-    // a product like 0.3 * 10 may fall short of the whole number by rounding
+    // a product like 0.3 * 10 may be below the whole number by rounding
     ((p * pairs as f64 + 1e-6).floor() as u64).min(pairs)
 }
 
-/// A connected graph of `edges` edges, at least `n` - 1: a random tree first, then random pairs. (Drawing whole graphs
-/// until one is connected would be uniform, but endless for sparse ones.)
+/// Returns a connected graph of `edges` edges, at least `n` - 1: a random tree first, then random pairs. (Drawing whole
+/// graphs until one is connected would be uniform, but would not end in practice for sparse ones.)
 pub(super) fn connected(n: u32, edges: usize, rng: &mut Rng) -> Vec<[u32; 2]> {
     let mut order: Vec<u32> = (0..n).collect();
     rng.shuffle(&mut order);
@@ -38,7 +38,7 @@ pub(super) fn distinct(
     list
 }
 
-/// Preferential attachment, two edges a new vertex: 2(n - 2) + 1 in all.
+/// Returns a graph made by preferential attachment, with two edges for each new vertex: 2(n - 2) + 1 edges in all.
 pub(super) fn preferential(n: u32, rng: &mut Rng) -> Vec<[u32; 2]> {
     let mut edges = Vec::new();
     if n >= 2 {
@@ -61,7 +61,7 @@ pub(super) fn preferential(n: u32, rng: &mut Rng) -> Vec<[u32; 2]> {
     edges
 }
 
-/// A grid, vertices row by row; `wrap` joins opposite sides where that gives new edges.
+/// Returns a grid with vertices numbered row by row; `wrap` joins opposite sides if that gives new edges.
 pub(super) fn grid(rows: u32, columns: u32, wrap: bool) -> Vec<[u32; 2]> {
     let mut edges = Vec::new();
     let at = |row: u32, column: u32| row * columns + column;

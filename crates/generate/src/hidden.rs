@@ -5,15 +5,15 @@ use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 
-/// A clause that the hidden assignment satisfies by `t` literals is taken with this to the power of `t - 1`, so that on
-/// average literals do not reveal the assignment (Jia, Moore and Strain, "Generating hard satisfiable formulas by
-/// hiding solutions deceptively", 2005).
+/// A clause with `t` literals that the hidden assignment satisfies is accepted with a probability of this to the power
+/// `t - 1`, so that on average literals do not reveal the assignment (Jia, Moore and Strain, "Generating hard
+/// satisfiable formulas by hiding solutions deceptively", 2005).
 const BALANCE: f64 = 0.618;
 
-/// Random clauses of three literals, all hard; each variable prefers one of its values by up to `max_cost`.
+/// Generates random hard clauses of three literals. One value of each variable costs up to `max_cost`.
 ///
 /// # Errors
-/// Fewer than three variables, or too large a network.
+/// Returns an error if there are fewer than three variables, or if the network is too large.
 pub fn sat(n: u32, clauses: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     if n < 3 {
         return usage(format!("clauses of three literals among {n} variables"));
@@ -29,7 +29,7 @@ pub fn sat(n: u32, clauses: u32, max_cost: u32, rng: &mut Rng) -> Result<Network
     while left > 0 {
         let mut scope = [0; 3].map(|_: u32| rng.index(n as usize) as u32);
         scope.sort_unstable();
-        // the entry of the one combination that violates the clause
+        // the entry of the one tuple that violates the clause
         let violated = rng.index(8);
         let holds = |place: usize| hidden[scope[place] as usize] != (violated >> (2 - place) & 1 == 1);
         let true_literals = (0..3).filter(|&place| holds(place)).count() as i32;
@@ -44,10 +44,11 @@ pub fn sat(n: u32, clauses: u32, max_cost: u32, rng: &mut Rng) -> Result<Network
     Ok(draft.finish())
 }
 
-/// A Latin square of `order` symbols with `holes` empty cells to fill; each symbol of a cell costs up to `max_cost`.
+/// Generates a Latin square of `order` symbols with `holes` empty cells to fill; each symbol of a cell costs up to
+/// `max_cost`.
 ///
 /// # Errors
-/// More holes than cells, or too large a network.
+/// Returns an error if there are more holes than cells, or if the network is too large.
 pub fn latin(order: u32, holes: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     let cells = order * order;
     if holes > cells {
@@ -86,7 +87,8 @@ pub fn latin(order: u32, holes: u32, max_cost: u32, rng: &mut Rng) -> Result<Net
     Ok(draft.finish())
 }
 
-/// A Latin square, row by row: the cyclic one after many random switches of the cycles of two rows or two columns.
+/// Returns a Latin square, row by row: the cyclic one after many random switches of the cycles of two rows or two
+/// columns.
 fn shuffled_square(order: u32, rng: &mut Rng) -> Vec<u32> {
     let n = order as usize;
     let mut square: Vec<u32> = (0..order * order).map(|cell| (cell / order + cell % order) % order).collect();
@@ -94,7 +96,8 @@ fn shuffled_square(order: u32, rng: &mut Rng) -> Vec<u32> {
         let (first, second) = (rng.index(n), rng.index(n));
         if first != second {
             let row = square[first * n..][..n].to_vec();
-            // from a column to the one where the first row has what the second has here, until all are back
+            // follow the cycle: from a column to that in which the first row holds the symbol swapped in, until it
+            // closes
             let begin = rng.index(n);
             let mut column = begin;
             loop {

@@ -1,4 +1,4 @@
-//! Interactive diagrams of two agents, as texts of `.idid` files.
+//! Interactive influence diagrams of two agents, as the text of `.idid` files.
 
 use super::kinds::whole;
 use super::{Kind, Parameter, usage};
@@ -11,7 +11,7 @@ const T1: Parameter = whole("t1", "Steps of the first agent", 3, 1, 1000);
 const T0: Parameter = whole("t0", "Steps that the other agent has to go", 6, 1, 1000);
 const LEVEL: Parameter = whole("level", "Level: above 1 the other agent models the first one", 1, 1, 8);
 
-/// Every kind of interactive diagram.
+/// The list of kinds of interactive diagrams.
 pub static DIAGRAMS: [Kind<String>; 2] = [
     Kind {
         name: "idid-tiger",
@@ -27,19 +27,20 @@ pub static DIAGRAMS: [Kind<String>; 2] = [
     },
 ];
 
-/// The doors' tiger for an agent alone, who hears growls.
+/// The tiger problem of a single agent that hears growls.
 const ALONE: &str = "discount: 1\nvalues: reward\nstates: tiger-left tiger-right\n\
     actions: listen open-left open-right\nobservations: growl-left growl-right\nstart: uniform\n\
     T: * uniform\nT: listen identity\nO: * uniform\nO: listen\n0.85 0.15\n0.15 0.85\n\
     R: listen : * : * : * -1\nR: open-left : tiger-left : * : * -100\nR: open-left : tiger-right : * : * 10\n\
     R: open-right : tiger-left : * : * 10\nR: open-right : tiger-right : * : * -100\n";
 
-/// The tiger problem of two agents (Adoe, Chen, Doshi, section 7; the probabilities, which the paper does not state,
-/// are the usual ones): `t1` steps of agent i, `models` models of agent j, which has `t0` steps to go. At a level above
-/// 1 these models model i in turn, by as many models, and so on; agents of lower levels hear growls only.
+/// Returns the tiger problem of two agents (Adoe, Chen, Doshi, section 7; the paper does not state the probabilities,
+/// so the usual ones are used): agent i acts for `t1` steps and has `models` models of agent j, which has `t0` steps to
+/// go. At a level above 1 these models model i in turn with `models` models, and so on; agents of lower levels hear
+/// only growls.
 ///
 /// # Errors
-/// Fewer steps of j than of i.
+/// Returns an error if j has fewer steps than i.
 pub fn idid_tiger(models: u32, t1: u32, t0: u32, level: u32) -> Result<String, Error> {
     check(t1, t0)?;
     let mut text = String::from(
@@ -60,7 +61,7 @@ pub fn idid_tiger(models: u32, t1: u32, t0: u32, level: u32) -> Result<String, E
     Ok(text)
 }
 
-/// The same for both, the first of whom may hear creaks.
+/// Returns the tiger problem of two agents. If `creaking` is set, the first agent also hears creaks.
 fn both(creaking: bool) -> String {
     const CREAKS: [&str; 3] = ["creak-left", "creak-right", "silence"];
     const GROWLS: [&str; 2] = ["growl-left", "growl-right"];
@@ -84,7 +85,7 @@ fn both(creaking: bool) -> String {
                 put(&mut text, format_args!("O: {mine} {theirs} : {name} :"));
                 let count = creaks[j].len();
                 for seen in 0..2 * count {
-                    // who opens learns nothing
+                    // an agent that opens a door learns nothing
                     let of_i = match i {
                         0 => growl[state][seen / count] * creaks[j][seen % count],
                         _ => 1.0 / (2 * count) as f64,
@@ -102,22 +103,22 @@ fn both(creaking: bool) -> String {
             R: open-right * : tiger-right : * : * : -100\n"
 }
 
-/// Squares of a side of the grid.
+/// Number of squares of a side of the grid.
 const SIDE: usize = 3;
-/// What an aircraft can do.
+/// The actions of the agents. `SEEN` has their observations.
 const MOVES: [&str; 5] = ["north", "east", "south", "west", "stay"];
 const SEEN: [&str; 5] = ["north", "east", "south", "west", "near"];
 
-/// A reconnaissance aircraft, i, and a fugitive, j, on a grid of 3 by 3 squares with a safe house (of the sizes of
-/// Adoe, Chen, Doshi, section 7: 25 states of i, 9 of j, 5 actions and 5 observations each; they give no tables, these
-/// are our own, drawn from the seed). i's states say where the fugitive is relative to it, up to two squares in either
-/// direction; j's where it is.
+/// Returns the problem of a reconnaissance aircraft, i, and a fugitive, j, on a grid of 3 by 3 squares with a safe
+/// house. The sizes are those of Adoe, Chen, Doshi, section 7: 25 states of i, 9 of j, 5 actions and 5 observations
+/// each. The paper gives no tables, so these are drawn from the seed. The states of i are the fugitive's position
+/// relative to it, up to two squares in either direction; the states of j are its square.
 ///
 /// # Errors
-/// Fewer steps of j than of i.
+/// Returns an error if j has fewer steps than i.
 pub fn idid_uav(models: u32, t1: u32, t0: u32, rng: &mut Rng) -> Result<String, Error> {
     check(t1, t0)?;
-    // in hundredths, so that all that is written is exact
+    // in hundredths, so that all written numbers are exact
     let slip = 5 + rng.below(11);
     let right = 70 + rng.below(16);
     let house = rng.index(SIDE * SIDE);
@@ -152,7 +153,7 @@ impl Square {
         self.y as usize * side + self.x as usize
     }
 
-    /// Where a move leads within a grid of `side` squares a side.
+    /// Returns the square to which a move leads within a grid of `side` squares a side.
     fn moved(self, action: usize, side: usize) -> Square {
         let (dx, dy) = [(0, -1), (1, 0), (0, 1), (-1, 0), (0, 0)][action];
         let most = side as i64 - 1;
@@ -160,7 +161,7 @@ impl Square {
     }
 }
 
-/// The reading for something so far away.
+/// Returns the reading of a sensor for an object at this relative position.
 fn bearing(dx: i64, dy: i64) -> usize {
     match (dx.abs() >= dy.abs(), dx.signum(), dy.signum()) {
         (_, 0, 0) => 4,
@@ -171,7 +172,7 @@ fn bearing(dx: i64, dy: i64) -> usize {
     }
 }
 
-/// The fugitive's frame.
+/// Appends the frame of the fugitive.
 fn fugitive(text: &mut String, house: usize, slip: u64, right: u64) {
     *text += "discount: 1\nvalues: reward\nstates: 9\n";
     put(text, format_args!("actions: {}\nobservations: {}\nstart: uniform\n", MOVES.join(" "), SEEN.join(" ")));
@@ -193,7 +194,7 @@ fn fugitive(text: &mut String, house: usize, slip: u64, right: u64) {
     }
 }
 
-/// The aircraft's frame.
+/// Appends the frame of the aircraft.
 fn aircraft(text: &mut String, house: usize, slip: u64, right: u64) {
     *text += "agents: i j\ndiscount: 1\nvalues: reward\nstates: 25\nstart: uniform\n";
     let (moves, seen) = (MOVES.join(" "), SEEN.join(" "));
@@ -202,7 +203,7 @@ fn aircraft(text: &mut String, house: usize, slip: u64, right: u64) {
     for (mine, &against) in opposite.iter().enumerate() {
         for theirs in 0..MOVES.len() {
             for state in 0..25 {
-                // the fugitive moves as it likes, the aircraft against that
+                // the fugitive's move changes its relative position, and the aircraft's move changes it by the opposite
                 let to = Square::of(state, 5).moved(theirs, 5).moved(against, 5).index(5);
                 for (next, p) in outcomes(state, to, slip) {
                     put(text, format_args!("T: {mine} {theirs} : {state} : {next} : {p}\n"));
@@ -216,7 +217,7 @@ fn aircraft(text: &mut String, house: usize, slip: u64, right: u64) {
         let true_one = bearing(x - 2, y - 2);
         put(text, format_args!("O: * : {state} :\n"));
         for own in 0..SEEN.len() {
-            // the fugitive's own sensor turns to its house, wherever the aircraft is
+            // the fugitive's own sensor points to its house, wherever the aircraft is
             let p = hundredths(own == true_one, right);
             for other in 0..SEEN.len() {
                 let q = hundredths(other == bearing(goal.x - 1, goal.y - 1), right);
@@ -246,7 +247,7 @@ fn header(text: &mut String, models: u32, t1: u32, t0: u32, belief: &str) {
     );
 }
 
-/// Where a move leads: it fails at times.
+/// Returns the outcomes of a move with their probabilities: it fails with a probability of `slip` hundredths.
 fn outcomes(from: usize, to: usize, slip: u64) -> Vec<(usize, f64)> {
     match from == to {
         true => vec![(to, 1.0)],
@@ -254,7 +255,7 @@ fn outcomes(from: usize, to: usize, slip: u64) -> Vec<(usize, f64)> {
     }
 }
 
-/// The probability of one of five readings.
+/// Returns the probability of one of five readings, the true one of which has `right` hundredths.
 fn hundredths(is_true: bool, right: u64) -> f64 {
     if is_true { right as f64 / 100.0 } else { (100 - right) as f64 / 400.0 }
 }

@@ -1,4 +1,4 @@
-//! The list of kinds.
+//! The list of the kinds of networks.
 
 use super::{Frequency, Kind, Parameter, Parity, Quads, Timetable};
 use super::{cliques, coloring, frequency, grid, ising, large_sparse, latin, parity, permutation, potts, queens};
@@ -24,7 +24,7 @@ const SIDE: Parameter = whole("side", "Rows and columns of the grid", 10, 1, 300
 const P2: Parameter =
     share("p2", "Share of the entries of each table that are forbidden; at 0.9 there is rarely a solution", 0.9);
 
-/// Every kind.
+/// The list of the kinds of networks.
 pub static KINDS: [Kind; 20] = [
     Kind {
         name: "random",

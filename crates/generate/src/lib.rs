@@ -1,7 +1,8 @@
-//! Seeded instances: the same kind, parameters and seed give the same network on every machine.
+//! Seeded instances: equal kind, parameters and seed give equal networks on every machine.
 //!
-//! [`KINDS`] is the list that the command line offers, [`DIAGRAMS`] that of interactive diagrams; each kind is one
-//! function of this module, which can also be called directly. A new kind is one function and one entry of a list.
+//! [`KINDS`] is the list of networks that the command line offers, [`DIAGRAMS`] the list of interactive diagrams. Each
+//! kind is one function of this module, which can also be called directly. A new kind is one function and one entry of
+//! a list.
 
 use crate::error::Error;
 use crate::model::{Builder, Cost, FORBIDDEN, Network};
@@ -27,54 +28,57 @@ pub use location::warehouse;
 pub use schedules::{Timetable, roster, timetable};
 pub use tied::{Parity, Quads, parity, quads, side_chains};
 
-/// Most table entries of a generated network: 1 GiB if a byte holds each, as it mostly does.
+/// Largest number of table entries of a generated network: 1 GiB if a byte holds each, as is usual.
 const ENTRIES: u64 = 1 << 30;
 
-/// Most functions; each takes about 100 bytes besides its table.
+/// Largest number of functions; each takes about 100 bytes besides its table.
 const FUNCTIONS: u64 = 1 << 25;
 
-/// Costs of the benchmark networks lie in 0..=100 (GpuBE, section 8.1).
+/// Largest cost of the benchmark networks, whose costs are in 0..=100 (GpuBE, section 8.1).
 const LARGEST_COST: u64 = 100;
 
-/// A kind of network, or of something else, that can be generated.
+/// A kind of network or diagram that can be generated.
 pub struct Kind<M = Network> {
-    /// Its name.
+    /// The name of the kind.
     pub name: &'static str,
-    /// Its description, in one line after "Generate".
+    /// Its description in one line, to follow "Generate".
     pub about: &'static str,
-    /// Its parameters.
+    /// The parameters of the kind.
     pub parameters: &'static [Parameter],
     build: fn(&Values<'_>, &mut Rng) -> Result<M, Error>,
 }
 
-/// A parameter of a generated network.
+/// A parameter of a kind.
 pub struct Parameter {
-    /// Its name.
+    /// The name of the parameter.
     pub name: &'static str,
-    /// Its description, in a few words.
+    /// Its description in a few words.
     pub about: &'static str,
-    /// Its default.
+    /// The default value.
     pub default: f64,
     /// The least and the largest value.
     pub range: (f64, f64),
-    /// Whether it is a whole number.
+    /// Whether the value is a whole number.
     pub whole: bool,
 }
 
 /// Generates a network of a kind; parameters that are not given have their defaults.
 ///
 /// # Errors
-/// An unknown kind or parameter, a value out of range, parameters that do not fit together.
+/// Returns an error if the kind or a parameter is unknown, if a value is out of range, or if parameters do not fit
+/// together.
 pub fn generate(kind: &str, parameters: &[(&str, &str)], seed: u64) -> Result<Network, Error> {
     let mut network = build(&KINDS, kind, parameters, seed)?;
     network.name = format!("{kind}-{seed}");
     Ok(network)
 }
 
-/// Generates an interactive diagram of a kind, as the text of an `.idid` file.
+/// Generates an interactive diagram of a kind, as the text of an `.idid` file; parameters that are not given have their
+/// defaults.
 ///
 /// # Errors
-/// As [`generate`].
+/// Returns an error if the kind or a parameter is unknown, if a value is out of range, or if parameters do not fit
+/// together.
 pub fn generate_diagram(kind: &str, parameters: &[(&str, &str)], seed: u64) -> Result<String, Error> {
     build(&DIAGRAMS, kind, parameters, seed)
 }
@@ -126,14 +130,14 @@ impl Values<'_> {
     }
 }
 
-/// A connected random network (GpuBE, section 8.1): `n` variables of `d` values, a function for a share `p1` of all
-/// pairs, of each table a share `p2` forbidden, the other costs in 0..=100.
+/// Generates a connected random network (GpuBE, section 8.1): `n` variables of `d` values, and functions on a share
+/// `p1` of all pairs. In each table a share `p2` of the entries is forbidden; the other costs are in 0..=100.
 ///
-/// The paper's text says n(n-1)p1 edges; its induced widths (2.9 at n = 10, p1 = 0.3; p1 up to 0.9) are those of
-/// half as many, which is what p1 means as a density.
+/// The paper's text says n(n-1)p1 edges. Its induced widths (2.9 at n = 10, p1 = 0.3; p1 up to 0.9) are those of half
+/// as many edges, which is the meaning of p1 as a density.
 ///
 /// # Errors
-/// Too few functions to connect the variables, or too large a network.
+/// Returns an error if there are too few functions to connect the variables, or if the network is too large.
 pub fn random(n: u32, d: u32, p1: f64, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
     let edges = graph::share_of_pairs(n, p1);
     if edges + 1 < u64::from(n) {
@@ -144,30 +148,31 @@ pub fn random(n: u32, d: u32, p1: f64, p2: f64, rng: &mut Rng) -> Result<Network
     partly_forbidden(n, d, p2, &edges, rng)
 }
 
-/// A scale-free network (GpuBE, section 8.1; Barabási and Albert): from two connected variables on, each new one is
-/// connected to two, taken with probabilities proportional to their degrees.
+/// Generates a scale-free network (GpuBE, section 8.1; Barabási and Albert): starting with two connected variables,
+/// each new variable is connected to two others, chosen with probabilities proportional to their degrees.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn scale_free(n: u32, d: u32, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
     check_size(n, d, 2 * u64::from(n))?;
     let edges = graph::preferential(n, rng);
     partly_forbidden(n, d, p2, &edges, rng)
 }
 
-/// A grid (GpuBE, section 8.1).
+/// Generates a grid (GpuBE, section 8.1) of variables of `d` values. In each table a share `p2` of the entries is
+/// forbidden; the other costs are in 0..=100.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn grid(rows: u32, columns: u32, d: u32, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
     let n = check_grid(rows, columns, d)?;
     partly_forbidden(n, d, p2, &graph::grid(rows, columns, false), rng)
 }
 
-/// A large network of `functions` functions on random pairs, costs in 0..=`max_cost`.
+/// Generates a network of `functions` functions on random pairs of variables, with costs in 0..=`max_cost`.
 ///
 /// # Errors
-/// More functions than pairs, or too large a network.
+/// Returns an error if there are more functions than pairs, or if the network is too large.
 pub fn large_sparse(n: u32, d: u32, functions: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     let pairs = graph::share_of_pairs(n, 1.0);
     if u64::from(functions) > pairs {
@@ -182,10 +187,11 @@ pub fn large_sparse(n: u32, d: u32, functions: u32, max_cost: u32, rng: &mut Rng
     Ok(draft.finish())
 }
 
-/// A random graph with a share `p` of all pairs as edges, to be colored with `k` colors: an edge of one color costs 1.
+/// Generates a random graph with a share `p` of all pairs as edges, to be colored with `k` colors: an edge whose ends
+/// have equal colors costs 1.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn coloring(n: u32, p: f64, k: u32, rng: &mut Rng) -> Result<Network, Error> {
     let edges = graph::share_of_pairs(n, p);
     check_size(n, 1, edges)?;
@@ -197,12 +203,13 @@ pub fn coloring(n: u32, p: f64, k: u32, rng: &mut Rng) -> Result<Network, Error>
     Ok(draft.finish())
 }
 
-/// `n` queens on a board, one a row; the value is the column. Squares cost 0..=`max_cost`.
+/// Generates the problem of `n` queens on a board, one in each row; the value of a row's variable is the queen's
+/// column. Squares cost 0..=`max_cost`.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn queens(n: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
-    check_size(n, n, u64::from(n))?; // rows at the same distance share a table
+    check_size(n, n, u64::from(n))?; // rows at equal distances share a table
     let mut draft = Draft::new(n, n)?;
     for row in 0..n {
         let _ = draft.add(&[row], random_costs(u64::from(n), max_cost, rng))?;
@@ -217,11 +224,11 @@ pub fn queens(n: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     Ok(draft.finish())
 }
 
-/// An Ising spin glass on a square grid: couplings in -`coupling`..=`coupling`, a positive one costing its strength
-/// where the spins differ, a negative one where they agree; fields likewise.
+/// Generates an Ising spin glass on a square grid. Couplings are in -`coupling`..=`coupling`: a positive one costs its
+/// strength if the spins differ, a negative one if they agree. Fields are in -`field`..=`field`.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn ising(side: u32, wrap: bool, coupling: u32, field: u32, rng: &mut Rng) -> Result<Network, Error> {
     let n = check_grid(side, side, 2)?;
     let mut draft = Draft::new(n, 2)?;
@@ -237,11 +244,11 @@ pub fn ising(side: u32, wrap: bool, coupling: u32, field: u32, rng: &mut Rng) ->
     Ok(draft.finish())
 }
 
-/// A Potts model on a square grid: `d` labels with data costs in 0..=`data`, and for each pair of neighbours one price
-/// in 0..=`smoothness` where their labels differ.
+/// Generates a Potts model on a square grid: `d` labels with data costs in 0..=`data`, and for each pair of neighbours
+/// one price in 0..=`smoothness` if their labels differ.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn potts(side: u32, d: u32, smoothness: u32, data: u32, rng: &mut Rng) -> Result<Network, Error> {
     let n = check_grid(side, side, d)?;
     let mut draft = Draft::new(n, d)?;
@@ -255,7 +262,8 @@ pub fn potts(side: u32, d: u32, smoothness: u32, data: u32, rng: &mut Rng) -> Re
     Ok(draft.finish())
 }
 
-/// Tables for `edges`, exactly a share `p2` of the entries of each forbidden.
+/// Returns a network with a random table for each of `edges`, in each of which exactly a share `p2` of the entries is
+/// forbidden.
 fn partly_forbidden(n: u32, d: u32, p2: f64, edges: &[[u32; 2]], rng: &mut Rng) -> Result<Network, Error> {
     let mut draft = Draft::new(n, d)?;
     let entries = u64::from(d) * u64::from(d);
@@ -299,7 +307,7 @@ impl Draft {
         Ok((self.builder.dense(scope, costs)?, largest))
     }
 
-    /// Adds a function whose table is shared under a number.
+    /// Adds a function whose table is shared by all functions added with the same number.
     fn share(&mut self, scope: &[u32], number: usize, table: impl FnOnce() -> Vec<Cost>) -> Result<(), Error> {
         if self.shared.len() <= number {
             self.shared.resize(number + 1, None);
@@ -313,7 +321,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The network, its `top` one more than any assignment without a forbidden entry can cost.
+    /// Returns the network. Its `top` is one more than the largest cost of an assignment without a forbidden entry.
     fn finish(mut self) -> Network {
         let _ = self.builder.top(self.sum + 1);
         self.builder.build()

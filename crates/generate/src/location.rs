@@ -1,4 +1,4 @@
-//! Networks in which few variables decide over many.
+//! Networks in which few variables determine the costs of many.
 
 use super::{Draft, check_size, usage};
 use crate::error::Error;
@@ -7,15 +7,15 @@ use crate::rng::Rng;
 
 /// Width and height of the map.
 const MAP: u64 = 1000;
-/// Demand of a store, at least and at most.
+/// Least and largest demand of a store.
 const DEMAND: (u64, u64) = (5, 40);
 
-/// Uncapacitated facility location: opening a warehouse costs from half of `open` up to `open`; an open warehouse
-/// supplies a store at its demand times a third of the distance. A variable for each warehouse (1: open), then one for
-/// each store.
+/// Generates an uncapacitated facility location problem. Opening a warehouse costs from half of `open` up to `open`; an
+/// open warehouse supplies a store at its demand times a third of the distance. There is a variable for each warehouse
+/// (1: open), then one for each store.
 ///
 /// # Errors
-/// No warehouse, or too large a network.
+/// Returns an error if there is no warehouse, or if the network is too large.
 pub fn warehouse(warehouses: u32, stores: u32, open: u32, rng: &mut Rng) -> Result<Network, Error> {
     if warehouses == 0 {
         return usage("stores without a warehouse".into());

@@ -1,16 +1,16 @@
-//! Timetables and rosters: what follows in time is tied.
+//! Timetables and rosters, in which variables that follow each other in time are constrained.
 
 use super::{Draft, check_size, pair_table, random_costs, usage};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 
-/// Lessons to time slots: lessons of one teacher at different times, and `precedences` pairs of which the second one
-/// follows within `window` slots. A slot of a lesson costs up to `max_cost`. A hidden timetable meets all of this; a
-/// precedence that it has nothing for is left out.
+/// Generates a timetable problem: lessons of one teacher take different slots, and in each of `precedences` pairs the
+/// second lesson follows the first within `window` slots. A slot of a lesson costs up to `max_cost`. A hidden timetable
+/// satisfies all constraints; a precedence for which it has no later lesson is omitted.
 ///
 /// # Errors
-/// A teacher with more lessons than slots, or too large a network.
+/// Returns an error if a teacher has more lessons than there are slots, or if the network is too large.
 pub fn timetable(of: Timetable, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     let Timetable { lessons, slots, teachers, precedences, window } = of;
     let each = lessons.div_ceil(teachers.max(1));
@@ -45,39 +45,40 @@ pub fn timetable(of: Timetable, max_cost: u32, rng: &mut Rng) -> Result<Network,
     Ok(draft.finish())
 }
 
-/// What is to be planned.
+/// The parameters of a timetable problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Timetable {
-    /// Variables.
+    /// Number of lessons, which are the variables.
     pub lessons: u32,
-    /// Values.
+    /// Number of slots, which are the values.
     pub slots: u32,
-    /// Teachers, who take turns.
+    /// Number of teachers, to whom lessons are assigned cyclically.
     pub teachers: u32,
-    /// Pairs of lessons of which one follows the other.
+    /// Number of pairs of lessons of which one follows the other.
     pub precedences: u32,
-    /// Slots between them at most, their own included.
+    /// Largest number of slots from a lesson to the one that follows it.
     pub window: u32,
 }
 
-/// What a place without anybody costs.
+/// Cost of each nurse that a shift lacks.
 const SHORTFALL: Cost = 1000;
 
-/// Off, early, late or night for each of `nurses` on each of `days`: after a late shift no early one, after a night
-/// neither, no three nights in a row, and each shift costs a nurse up to `max_cost`. Each day needs up to `demand`
-/// nurses a shift; counters, tied to each other and to the shifts, count who is there up to what is needed.
+/// Generates a roster: each of `nurses` has one of four shifts (off, early, late or night) on each of `days`. A late
+/// shift is not followed by an early one, nor a night by an early or late one; nobody works three nights in a row; and
+/// each shift costs a nurse up to `max_cost`. Each day needs up to `demand` nurses a shift. Counters, connected to each
+/// other and to the shifts, count the nurses of a shift up to the number that it needs.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn roster(nurses: u32, days: u32, demand: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     let cells = u64::from(nurses) * u64::from(days);
     let counters = cells.saturating_mul(3);
-    // a ternary table has four times the square of a counter's entries, or of the shifts'
+    // a ternary table has at most four times as many entries as the square of a counter's or a shift's domain size
     let variables = u32::try_from(cells + counters).unwrap_or(u32::MAX);
     check_size(variables, (demand + 1).max(4), counters.saturating_mul(8))?;
     let needed: Vec<u32> = (0..days * 3).map(|_| 1 + rng.below(u64::from(demand)) as u32).collect();
     let shifts = (0..cells).map(|_| 4);
-    // for each day and shift, one counter after the other
+    // for each day and shift, a chain of counters
     let counts = needed.iter().flat_map(|&needed| (0..nurses).map(move |_| needed + 1));
     let mut draft = Draft::of(shifts.chain(counts))?;
     let cell = |nurse: u32, day: u32| nurse * days + day;

@@ -171,7 +171,7 @@ fn stores_go_to_open_warehouses_at_a_cost_that_grows_with_the_distance() {
             assert_eq!(forbidden, (0..10).map(|entry| entry == v).collect::<Vec<_>>());
         }
     }
-    // 40 times 1998 / 3 at most
+    // at most 40 times 1998 / 3
     assert!((5..25).all(|store| of(&[store]).iter().all(|&cost| (0..=26_666).contains(&cost))));
     assert!((5..25).any(|store| of(&[store]).windows(2).any(|pair| pair[0] != pair[1])));
     assert!(
@@ -179,7 +179,7 @@ fn stores_go_to_open_warehouses_at_a_cost_that_grows_with_the_distance() {
     );
 }
 
-/// All assignments of a small network that have no forbidden entry.
+/// Returns all assignments of a small network that have no forbidden entry.
 fn feasible(network: &Network) -> Vec<(Cost, Vec<u32>)> {
     let count: u64 = network.domains().iter().map(|&domain| u64::from(domain)).product();
     assert!(count < 1 << 20, "{count} assignments");
@@ -226,7 +226,7 @@ fn links_have_partners_at_one_distance_and_what_is_hard_can_be_met() {
     let of = Frequency { n: 40, width: 6, bands: 4, partners: 2, degree: 8, separation: 6, hard: 0.0, span: false };
     let interfering: usize =
         (0..20).map(|seed| frequency(of, &mut Rng::new(seed)).unwrap().functions().len() - 20).sum();
-    // fewer than 8 * 40 / 2 each, as circles reach over the edge of the map
+    // fewer than 8 * 40 / 2 each, because circles extend beyond the edge of the map
     assert!((1600..3200).contains(&interfering), "{interfering}");
     assert!(frequency(Frequency { n: 7, ..of }, &mut Rng::new(1)).is_err());
 }
@@ -276,7 +276,7 @@ fn lessons_and_shifts_follow_each_other() {
 fn permutations_routes_and_cliques_take_values_once() {
     for seed in 0..12 {
         assert_eq!(feasible(&permutation(4, 0.5, &mut Rng::new(seed)).unwrap()).len(), 24);
-        // a trip for each order of the three other places
+        // one trip for each order of the three other places
         let network = routes(4, &mut Rng::new(seed)).unwrap();
         let trips = feasible(&network);
         assert_eq!(trips.len(), 6, "seed {seed}");
@@ -308,7 +308,7 @@ fn tied_networks_have_hidden_assignments() {
         assert!(words >= 1 << (12 - 5) && words.is_power_of_two(), "seed {seed}: {words}");
         let of = Quads { quads: 2, d: 5, partners: 2, functions: 9 };
         let network = quads(of, 9, &mut Rng::new(seed)).unwrap();
-        // five values of the first of each group, and two of each next one
+        // five values of the first variable of each group, and two of each next one
         assert_eq!(feasible(&network).len(), 40 * 40, "seed {seed}");
         let between = network.functions().iter().filter(|f| f.scope[0] / 4 != f.scope[1] / 4).count();
         assert_eq!((between, network.functions().len()), (9, 6 + 9));

@@ -1,29 +1,29 @@
-//! Networks whose variables are tied by few allowed combinations: side chains, parity checks, pairs of pairs.
+//! Networks in which few tuples of variables are feasible: side chains, parity checks, pairs of pairs.
 
 use super::{Draft, check_size, pair_table, random_costs, usage};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 
-/// Hundredths of an ångström: between neighbours of the backbone, from there to a side chain's end, where ends clash,
-/// and up to where they attract each other.
+/// Distances in hundredths of an ångström: between neighbours of the backbone (`BOND`), from the backbone to a side
+/// chain's end (`REACH`), below which ends clash (`CLASH`), and up to which they attract each other (`CUTOFF`).
 const BOND: i64 = 380;
 const REACH: i64 = 300;
 const CLASH: i64 = 330;
 const CUTOFF: i64 = 900;
-/// What the best distance gains, and what a side chain's own shape costs at most.
+/// The attraction at distance 0, and the largest cost of a side chain's own shape.
 const ATTRACTION: i64 = 100;
 const SHAPE: u32 = 200;
 
-/// Side chains of a protein (Desmet et al., "The dead-end elimination theorem and its use in protein side-chain
-/// positioning", 1992): `n` residues on a random walk in space, `d` rotamers each; ends that come too near each other
-/// clash, which is forbidden, the others attract each other the more the nearer they are. A hidden assignment has no
-/// clash.
+/// Generates side chains of a protein (Desmet et al., "The dead-end elimination theorem and its use in protein
+/// side-chain positioning", 1992): `n` residues on a random walk in space, with `d` rotamers each. Ends that are too
+/// near clash, which is forbidden; other ends attract each other, the more the nearer they are. A hidden assignment has
+/// no clash.
 ///
 /// # Errors
-/// Too large a network.
+/// Returns an error if the network is too large.
 pub fn side_chains(n: u32, d: u32, rng: &mut Rng) -> Result<Network, Error> {
-    // some thirty neighbours each at most
+    // at most about thirty neighbours each
     check_size(n, d, u64::from(n) * 32)?;
     let mut step = |length: i64| loop {
         let way = [0; 3].map(|_: i64| rng.below(2 * length as u64 + 1) as i64 - length);
@@ -52,7 +52,7 @@ pub fn side_chains(n: u32, d: u32, rng: &mut Rng) -> Result<Network, Error> {
                 let is_hidden = [a as usize, b as usize] == [hidden[first], hidden[second]];
                 match apart {
                     _ if apart < CLASH * CLASH && !is_hidden => FORBIDDEN,
-                    // costs are at least 0: what is lost of the attraction
+                    // costs are at least 0: the loss of attraction
                     _ => apart.min(CUTOFF * CUTOFF) * ATTRACTION / (CUTOFF * CUTOFF),
                 }
             };
@@ -77,12 +77,12 @@ fn sub(a: [i64; 3], b: [i64; 3]) -> [i64; 3] {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-/// Bits received through a noisy channel (Gallager, "Low-density parity-check codes", 1962): `checks` hard sums of
-/// `width` bits each, and a cost of up to `max_cost` for each bit that is not as received; a share `noise` of the bits
-/// was received wrong.
+/// Generates bits received through a noisy channel (Gallager, "Low-density parity-check codes", 1962): `checks` hard
+/// parity checks of `width` bits each, and a cost of up to `max_cost` for each bit that differs from the received one.
+/// A share `noise` of the bits was received wrongly.
 ///
 /// # Errors
-/// Wider checks than there are bits, or too large a network.
+/// Returns an error if checks have more bits than there are, or if the network is too large.
 pub fn parity(of: Parity, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     let Parity { bits, checks, width, noise } = of;
     if width > bits {
@@ -111,25 +111,25 @@ pub fn parity(of: Parity, max_cost: u32, rng: &mut Rng) -> Result<Network, Error
     Ok(draft.finish())
 }
 
-/// What was sent.
+/// The parameters of a parity check problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Parity {
-    /// Variables.
+    /// Number of bits, which are the variables.
     pub bits: u32,
-    /// Hard functions.
+    /// Number of parity checks, which are hard functions.
     pub checks: u32,
-    /// Bits of each.
+    /// Number of bits of each check.
     pub width: u32,
-    /// Share of bits received wrong.
+    /// Share of bits that are received wrongly.
     pub noise: f64,
 }
 
-/// `quads` groups of four variables in a row, each tied to the next by `partners` allowed values for each of its own;
-/// and `functions` functions of random costs up to `max_cost` between groups. So two pairs are tied, and tied to each
-/// other.
+/// Generates `quads` groups of four variables in a row, in which each value of a variable is feasible with `partners`
+/// values of the next one, and `functions` functions of random costs up to `max_cost` between groups. So each group
+/// consists of two tied pairs that are tied to each other.
 ///
 /// # Errors
-/// More partners than values, one group only, or too large a network.
+/// Returns an error if there are more partners than values or only one group, or if the network is too large.
 pub fn quads(of: Quads, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
     let Quads { quads, d, partners, functions } = of;
     if partners > d || quads < 2 {
@@ -140,7 +140,7 @@ pub fn quads(of: Quads, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> 
     let mut draft = Draft::new(n, d)?;
     for v in (0..n).filter(|v| v % 4 < 3) {
         let mut costs = vec![FORBIDDEN; d as usize * d as usize];
-        // in turns of a random order, so that every value is allowed by as many
+        // cyclically in a random order, so that every value is feasible with an equal number of values
         let mut order: Vec<u32> = (0..d).collect();
         rng.shuffle(&mut order);
         for value in 0..d {
@@ -159,15 +159,15 @@ pub fn quads(of: Quads, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> 
     Ok(draft.finish())
 }
 
-/// Groups of tied variables.
+/// The parameters of groups of tied variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Quads {
-    /// Groups of four variables.
+    /// Number of groups of four variables.
     pub quads: u32,
-    /// Values of each.
+    /// Number of values of each variable.
     pub d: u32,
-    /// Values of the next variable that a value allows.
+    /// Number of values of the next variable with which a value is feasible.
     pub partners: u32,
-    /// Functions between groups.
+    /// Number of functions between groups.
     pub functions: u32,
 }

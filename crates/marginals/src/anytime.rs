@@ -1,4 +1,4 @@
-//! Marginal MAP where tables do not fit: bounds from above and a search from below, in turns of equal time.
+//! Marginal MAP if tables do not fit: upper bounds and a search for lower bounds, which take turns of equal time.
 
 use super::bounds::Upper;
 use super::climb::Climb;
@@ -18,14 +18,14 @@ use crate::stop::Stop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is known of the largest sum.
+/// Bounds on the largest sum of marginal MAP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapBounds {
-    /// The logarithm of the largest sum lies between these; values are known that have the lower one.
+    /// The bounds on the logarithm of the largest sum; `values` attain the lower one.
     pub bounds: SumBounds,
-    /// A value of each variable that is maximised, in the order they were given; none where no sum above 0 is known.
+    /// A value of each maximised variable, in the order in which they were given; empty if no sum above 0 was found.
     pub values: Vec<u32>,
-    /// Whether the checker computed the sum at these values again, and found it at least as large.
+    /// Whether the checker recomputed the sum at these values and found it at least as large as the lower bound.
     pub checked: bool,
 }
 
@@ -35,7 +35,7 @@ impl From<MarginalMap> for MapBounds {
     }
 }
 
-/// Without values.
+/// Converts bounds to a result without values.
 impl From<SumBounds> for MapBounds {
     fn from(bounds: SumBounds) -> Self {
         MapBounds { bounds, values: Vec::new(), checked: false }
@@ -43,11 +43,11 @@ impl From<SumBounds> for MapBounds {
 }
 
 impl PreparedMap<'_> {
-    /// Bounds the largest sum until both sides meet, or `stop` is set; `tell` hears of each step. The last bounds are
-    /// returned.
+    /// Bounds the largest sum until both bounds meet or `stop` is set. `tell` receives the bounds after each step.
+    /// Returns the last bounds.
     ///
     /// # Errors
-    /// Evidence or options that do not fit; no memory for a table that was planned.
+    /// Returns an error if evidence or options do not fit, or if there is no memory for a planned table.
     pub fn bound(&self, stop: &Stop, tell: &mut dyn FnMut(&MapBounds)) -> Result<MapBounds, Error> {
         self.bound_by(&tuning::MAP_SIZES, stop, tell)
     }
@@ -106,7 +106,8 @@ impl PreparedMap<'_> {
         Ok(())
     }
 
-    /// The orders that bound the whole: the first serves sums alone, the last has sums before maxima.
+    /// Returns the orders that bound the whole. The first one ignores which variables are maximised, the last one
+    /// eliminates all summed variables before maximised ones.
     fn orders(&self, stop: &Stop) -> Result<Vec<Arc<[usize]>>, Error> {
         let n = self.potentials.domains.len();
         let options = self.options.clone().with(|options| options.variables = Some(self.maximised.clone()));
@@ -123,41 +124,43 @@ impl PreparedMap<'_> {
         Ok(orders)
     }
 
-    /// What is known, for those who hear of it.
+    /// Returns the present bounds and values.
     fn known(&self, upper: &Upper, check: &Check) -> MapBounds {
         let found = upper.found();
         let values = if found.best.is_empty() { Vec::new() } else { self.listed(&found.best) };
         MapBounds { bounds: found.last, values, checked: check.agreed(found) }
     }
 
-    /// The values in the order in which the variables were given.
+    /// Returns the values in the order in which the variables were given.
     fn listed(&self, values: &Values) -> Vec<u32> {
         let value = |&v: &u32| values.iter().find(|&&(known, _)| known == v).map_or(0, |&(_, value)| value);
         self.maximised.iter().map(value).collect()
     }
 }
 
-/// The checker's share.
+/// The state of the checker.
 struct Check {
-    /// What it agreed with.
+    /// The values with which the checker last agreed.
+    /// The lower bound with which the checker last agreed.
     values: Values,
     lower: f64,
-    /// Seconds.
+    /// The seconds that checks took.
     spent: f64,
 }
 
 impl Check {
-    /// Whether it agreed with what is known.
+    /// Returns whether the checker agreed with the present values and lower bound.
     fn agreed(&self, found: &Found) -> bool {
         !found.best.is_empty() && self.values == found.best && self.lower == found.last.lower
     }
 
-    /// Whether there is a sum to check, and time for it.
+    /// Returns whether there is a sum to check and time left for it.
     fn is_due(&self, found: &Found, seconds: f64) -> bool {
         !found.best.is_empty() && !self.agreed(found) && self.spent <= seconds * tuning::CHECKING
     }
 
-    /// Computes the sum of the best values again, in as much time as there is for it.
+    /// Recomputes the sum of the best values. If `limited`, the check may take only its share of the search's
+    /// `seconds`.
     fn run(
         &mut self,
         map: &PreparedMap<'_>,
@@ -174,7 +177,7 @@ impl Check {
         let (sum, error_bound) = found.sum();
         match map.verify(&map.listed(&found.best), sum, error_bound, true, &limit) {
             Ok(()) => (self.values, self.lower) = (found.best.clone(), found.last.lower),
-            // what it could not do says nothing of the sum
+            // a check that was not possible says nothing about the sum
             Err(error) if error.is_stop() || matches!(error, Error::Memory(_)) => {}
             Err(error) => return Err(error),
         }

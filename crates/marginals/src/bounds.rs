@@ -1,9 +1,9 @@
-//! Bounds from both sides where tables do not fit: the product is cut into [parts](super::parts), and what is known of
-//! them says what the sum, or the largest sum, is at least and at most.
+//! Upper and lower bounds on sums whose tables do not fit. The product is cut into [parts](super::parts); their exact
+//! sums and upper bounds combine to bounds on the sum, or on the largest sum of marginal MAP.
 //!
-//! First the whole is bounded from above by growing tables, then it is cut into parts. So the sum of all exact parts
-//! rises, the sum of all bounds falls, and both meet when no part is left. A [search](super::components) for the exact
-//! sum goes on beside that, and has lower bounds of its own.
+//! Growing tables first bound the whole from above; then it is cut into parts. The sum of the exact parts rises, the
+//! sum of all upper bounds falls, and both meet when no part is left. A [search](super::components) for the exact sum
+//! runs in parallel and supplies lower bounds.
 
 use super::components::{self, ComponentSearch};
 use super::evidence::Evidence;
@@ -40,11 +40,11 @@ impl From<MarginalMap> for SumBounds {
     }
 }
 
-/// Returns bounds in time and memory linear in the tables: what a run reports if it is stopped before it has better
-/// ones. The lower bound is the product of an assignment that [`Options::seek`] finds.
+/// Returns bounds in time and memory linear in the size of the tables, for runs that are stopped before better ones.
+/// The lower bound is the product of an assignment that [`Options::seek`] finds.
 ///
 /// # Errors
-/// Returns an error if the evidence does not fit, and [`Error::Stopped`].
+/// Returns an error if the evidence does not fit, and [`Error::Stopped`] if `stop` is set.
 pub fn first_bound(
     potentials: &Potentials,
     evidence: &Evidence,
@@ -66,10 +66,11 @@ pub fn first_bound(
     Ok(found.last)
 }
 
-/// Bounds the sum until both sides meet, or `stop` is set; `tell` hears of each step. The last bounds are returned.
+/// Bounds the sum until both bounds meet or `stop` is set. `tell` receives the bounds after each step. Returns the last
+/// bounds.
 ///
 /// # Errors
-/// Evidence or options that do not fit; no memory for a table that was planned.
+/// Returns an error if evidence or options do not fit, or if there is no memory for a planned table.
 pub fn bound(
     potentials: &Potentials,
     evidence: &Evidence,
@@ -188,8 +189,8 @@ impl Sides<'_> {
     }
 }
 
-/// Does a piece of work, and lets a search go on meanwhile, or afterwards for as long where there is one thread. The
-/// work is stopped once the search has its sum.
+/// Runs `work`, and a search in parallel until the work ends. With one thread, the search follows for as long as the
+/// work took. The work is stopped as soon as the search has the sum.
 fn beside<T: Send>(
     search: Option<&mut ComponentSearch>,
     work: impl FnOnce(&Stop) -> T + Send,
@@ -218,9 +219,10 @@ fn beside<T: Send>(
     rayon::join(work, search)
 }
 
-/// Bounds from above, one step at a time: on the whole by growing tables, and then on parts.
+/// The search for upper bounds, one step at a time: first on the whole by growing tables, then on parts.
 #[derive(Debug)]
 pub(super) struct Upper {
+    /// Entries of all cliques of a part, up to which its sum is computed exactly.
     levels: Levels,
     exact: f64,
     tree: Tree,
@@ -231,30 +233,30 @@ impl Upper {
         Upper { levels, exact: sizes.exact, tree: Tree::new(fold) }
     }
 
-    /// What is known.
+    /// Returns the present bounds.
     pub fn found(&self) -> &Found {
         &self.tree.found
     }
 
-    /// How parts are bounded.
+    /// Returns how parts are bounded.
     pub fn level(&self, parts: &Parts<'_>) -> Level {
         self.levels.of_parts(parts)
     }
 
-    /// No more than this is known to be the whole.
+    /// Records an upper bound on the whole.
     pub fn at_most(&mut self, upper: Scaled) {
         self.tree.found.at_most(upper);
     }
 
-    /// A sum is known that values of the maximised variables have.
+    /// Records a sum that values of the maximised variables attain.
     pub fn hear(&mut self, sum: &Sum) {
         self.tree.hear(sum);
     }
 
-    /// The next step; whether there is another one.
+    /// Makes one step. Returns whether there is another one.
     ///
     /// # Errors
-    /// No memory; [`Error::Stopped`].
+    /// Returns an error if there is no memory for a table, and [`Error::Stopped`] if `stop` is set.
     pub fn step(&mut self, parts: &Parts<'_>, stop: &Stop) -> Result<bool, Error> {
         match self.levels.next() {
             Some((order, level)) => match parts.part(Vec::new(), &level, self.exact, None, stop)? {

@@ -1,9 +1,9 @@
 //! Search for values of the maximised variables that have a large sum.
 //!
-//! The first ones are read off an elimination in which sums and maxima come in any order (Park and Darwiche, 2004):
-//! the best, and samples. Then some variables that are near each other are freed, with all others as in the best
-//! assignment so far, and their best values are found exactly: large-neighbourhood search (Shaw, 1998), whose
-//! neighbourhoods grow while their tables fit.
+//! The initial assignments are decoded from an elimination in which sums and maxima come in any order (Park and
+//! Darwiche, 2004): the best one, and samples. Then some variables that are near each other are freed, while all others
+//! keep their values in the best assignment so far, and the best values of the freed variables are found exactly. This
+//! is large-neighbourhood search (Shaw, 1998), whose neighbourhoods grow while their tables fit.
 
 use super::found::{Fold, Found, Sum, Values};
 use super::map::{Made, Messages, best, decode};
@@ -18,24 +18,24 @@ use crate::order::Order;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// The search, one step at a time.
+/// A local search for marginal MAP, one step at a time.
 #[derive(Debug)]
 pub(super) struct Climb {
     rng: Rng,
-    /// Entries of all cliques of what is solved exactly.
+    /// Entries of all cliques of a subproblem, up to which it is solved exactly.
     most: f64,
     maximised: Vec<u32>,
-    /// By variable, the functions that read it.
+    /// For each variable, the functions that have it in their scope.
     reading: Vec<Vec<u32>>,
-    /// Assignments that wait for their sums.
+    /// Initial assignments whose sums are not computed yet.
     starts: Vec<Values>,
     /// An initial assignment from an earlier search.
     first: Option<Values>,
-    /// Whether starts were made.
+    /// Whether initial assignments were decoded.
     begun: bool,
-    /// Variables that are freed at a time; none where not even one fits.
+    /// The number of variables that are freed at a time; below 1 if not even one fits.
     freed: f64,
-    /// An assignment whose tables do not fit, and what its sum is at least.
+    /// An assignment whose tables do not fit, and bounds on its sum.
     sum: Option<(Values, Tree)>,
 }
 
@@ -60,7 +60,7 @@ impl Climb {
         }
     }
 
-    /// Scores these values before all others.
+    /// Returns this search with `values` as its first initial assignment, unless they are empty.
     pub fn after(self, values: Values) -> Self {
         Climb { first: Some(values).filter(|values| !values.is_empty()), ..self }
     }
@@ -70,10 +70,10 @@ impl Climb {
         self.begun && self.starts.is_empty()
     }
 
-    /// The next step: a sum, if one was found; whether there may be another.
+    /// Makes one step. Returns a sum if one was found, and whether there may be another step.
     ///
     /// # Errors
-    /// No memory; [`Error::Stopped`].
+    /// Returns an error if there is no memory for a table, and [`Error::Stopped`] if `stop` is set.
     pub fn step(
         &mut self,
         parts: &Parts<'_>,
@@ -97,7 +97,8 @@ impl Climb {
         Ok((Some(tree.known(values)), tree.is_open()))
     }
 
-    /// The sum of an assignment. Where its tables do not fit, it is bounded from now on, unless another one is.
+    /// Returns the sum of an assignment. If its tables do not fit, returns `None`, and later steps bound the sum unless
+    /// they bound another one already.
     fn score(&mut self, start: Values, parts: &Parts<'_>, level: &Level, stop: &Stop) -> Result<Option<Sum>, Error> {
         match parts.part(start.clone(), level, self.most, None, stop)? {
             Known::Exact(sum) => Ok(Some(sum)),
@@ -112,12 +113,13 @@ impl Climb {
         }
     }
 
-    /// The best values of some variables, with all others as they are.
+    /// Returns the sum after some variables got their best values while all others keep theirs in `best`. Returns
+    /// `None` if no neighbourhood fits.
     fn neighbourhood(&mut self, parts: &Parts<'_>, best: &Values, stop: &Stop) -> Result<Option<Sum>, Error> {
         while self.freed >= 1.0 {
             let near = self.near(parts, self.freed as usize);
             let fixed: Values = best.iter().copied().filter(|(v, _)| !near.contains(v)).collect();
-            // the best values are possible, so something is left
+            // the values in `best` have a sum above 0, so something is left
             let Some(rest) = parts.rest(&fixed, stop)? else { return Ok(None) };
             if let Some(sum) = parts.exact(&rest, self.most, stop)? {
                 self.freed = (self.freed * tuning::GROWTH).min(self.maximised.len() as f64);
@@ -128,7 +130,7 @@ impl Climb {
         Ok(None)
     }
 
-    /// So many maximised variables, the nearest to one of them; ties by chance.
+    /// Returns `count` maximised variables that are near a random one, with random ties.
     fn near(&mut self, parts: &Parts<'_>, count: usize) -> Vec<u32> {
         let mut near = Vec::with_capacity(count);
         let mut seen = vec![false; self.reading.len()];
@@ -154,7 +156,7 @@ impl Climb {
         near
     }
 
-    /// Assignments to begin with, the best one last; none where every product is 0.
+    /// Returns initial assignments, the best one last, or none if every product is 0.
     fn starts(&mut self, parts: &Parts<'_>, stop: &Stop) -> Result<Vec<Values>, Error> {
         let Some(rest) = parts.rest(&[], stop)? else { return Ok(Vec::new()) };
         let order = rest.order(&parts.free, false, stop)?;
@@ -175,7 +177,7 @@ impl Climb {
         Ok(starts)
     }
 
-    /// The same by tables of so many bytes, which may be split.
+    /// Returns initial assignments that are decoded from tables of at most `bytes` bytes, whose buckets may be split.
     fn of_tables(&mut self, rest: &Rest, order: &Order, bytes: u64, stop: &Stop) -> Result<Vec<Values>, Error> {
         let plan = |entry| EliminationPlan::within(&rest.structure, order, &Limits::new(bytes), entry, stop);
         let (narrow, placement) = plan(8)?;
@@ -191,7 +193,8 @@ impl Climb {
         Ok(found.unwrap_or_default())
     }
 
-    /// The values that the largest numbers lead to, and some by chance in proportion to the numbers.
+    /// Returns the values that the largest numbers lead to, followed by samples in proportion to the numbers. Returns
+    /// `None` if lists would have too many rows.
     fn sampled<S: OfNumbers>(
         &mut self,
         planned: Planned<'_>,
@@ -218,7 +221,7 @@ impl Climb {
     }
 }
 
-/// A value by chance, in proportion to the numbers.
+/// Returns a random value, with probabilities in proportion to the numbers.
 fn drawn(products: &[Scaled], rng: &mut Rng) -> u32 {
     let best = best(products);
     let most = products[best as usize].exponent;

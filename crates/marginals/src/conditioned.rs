@@ -1,6 +1,6 @@
-//! Sums whose tables do not fit: some variables have each of their values in turn, and what each slice comes to adds up
-//! (conditioning on a cutset; Pearl, "Probabilistic reasoning in intelligent systems", 1988, section 4.3). All slices
-//! share one plan.
+//! Sums whose tables do not fit, by conditioning on a cutset: the variables of the cutset take each of their values in
+//! turn, and the sums of the slices add up (Pearl, "Probabilistic reasoning in intelligent systems", 1988, section
+//! 4.3). All slices share one plan.
 
 use super::prepared::Tabled;
 use super::propagate::{Planned, Posteriors, Propagated, Trouble};
@@ -13,33 +13,33 @@ use crate::order::Order;
 use crate::stop::Stop;
 use std::time::{Duration, Instant};
 
-/// Variables that have each of their values in turn, and the plan of what is left.
+/// A cutset, and the plan that all slices share.
 #[derive(Debug)]
 pub(super) struct Conditioned {
-    /// The variables, by their indices in the whole.
+    /// The cutset, by the variables' indices in the whole product.
     cut: Vec<u32>,
-    /// By them, how many values they have.
+    /// The domain size of each variable of the cutset.
     sizes: Vec<u32>,
-    /// By variable that is left, whether it is asked for.
+    /// For each variable that is left, whether its posterior is requested.
     asked: Vec<bool>,
-    /// What is left with the first value of each.
+    /// The slice in which every variable of the cutset has its first value.
     left: Tabled,
 }
 
-/// What propagates a slice, of which some variables are asked for, in so much time.
+/// A function that propagates a slice with the requested variables, within a time limit if there is one.
 pub(super) type Each<'a> = &'a mut dyn FnMut(Planned<'_>, &[bool], Option<Duration>) -> Result<Propagated, Trouble>;
 
-/// How much slices may take.
+/// Limits on the work and the time of all slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowed {
-    /// Combinations of all of them.
+    /// The combinations that all slices may make together.
     entries: f64,
-    /// When they should have ended.
+    /// The time by which the slices should have ended.
     until: Option<Instant>,
 }
 
 impl Allowed {
-    /// A few times as many combinations as the whole, and no more than can be done in time.
+    /// Returns limits of a few times the combinations of the whole tree, and of no more than can be made in the time.
     pub fn new(whole: &Tabled, until: Option<Instant>) -> Self {
         let in_time = |until: Instant| remaining(until).as_secs_f64() * tuning::COMBINATIONS_OF_A_SECOND;
         let entries = whole.order.joint_entries * MOST_WORK as f64;
@@ -52,8 +52,8 @@ fn remaining(until: Instant) -> Duration {
 }
 
 impl Conditioned {
-    /// Cuts a tree by the variables that its largest cliques share until it `fits`, with what is asked for. Nothing
-    /// where its slices would take more than allowed.
+    /// Adds the variables that the largest cliques share to the cutset until the tree `fits` with the requested
+    /// variables. Returns `None` if the slices would exceed the limits.
     pub fn new(
         whole: &Tabled,
         asked: &[bool],
@@ -72,17 +72,17 @@ impl Conditioned {
         Ok(None)
     }
 
-    /// Combinations of all slices.
+    /// Returns the combinations of all slices.
     fn entries(&self) -> f64 {
         self.left.order.joint_entries * self.count()
     }
 
-    /// How many slices there are.
+    /// Returns the number of slices.
     fn count(&self) -> f64 {
         self.sizes.iter().map(|&size| f64::from(size)).product()
     }
 
-    /// Takes out a variable, by its index among those left.
+    /// Adds a variable to the cutset, by its index among those left.
     fn cut_by(&mut self, next: u32, stop: &Stop) -> Result<(), Error> {
         let Tabled { sliced, order, placement, .. } = &self.left;
         self.cut.push(sliced.variables[next as usize]);
@@ -96,11 +96,11 @@ impl Conditioned {
         Ok(())
     }
 
-    /// The sum and the posteriors by `each` slice, of which the first may take so long only. Nothing where slices say
-    /// that there is too little time for all.
+    /// Computes the sum and the posteriors with one call of `each` per slice; only the first call has a time limit.
+    /// Returns `None` if the slices done so far show that there is too little time for all.
     ///
     /// # Errors
-    /// [`Trouble`].
+    /// Returns [`Trouble`] if a slice fails.
     pub fn run(
         &self,
         whole: &Tabled,
@@ -125,7 +125,7 @@ impl Conditioned {
                         found.error += slice.rounding - whole.sliced.rounding;
                         sums.add(found, &variables, &fixed);
                     }
-                    // it took longer than there is time for
+                    // the first slice took longer than its share
                     Err(Trouble::Failed(error)) if error.is_stop() && !stop.is_set() => return Ok(None),
                     Err(trouble) => return Err(trouble),
                 }
@@ -140,13 +140,14 @@ impl Conditioned {
     }
 }
 
-/// Whether slices end in time.
+/// An estimate of whether the slices end in time.
 struct Pace {
-    /// How many there are, and how many are done.
+    /// The number of slices.
     count: f64,
+    /// The number of slices that are done.
     done: f64,
     until: Option<Instant>,
-    /// The end of the first one: it had kernels to wait for.
+    /// The end of the first slice, which may have waited for kernels and is not counted.
     first: Instant,
 }
 
@@ -155,13 +156,13 @@ impl Pace {
         Pace { count, done: 0.0, until, first: Instant::now() }
     }
 
-    /// How long the next one may take: of the first one is not known how long it does.
+    /// Returns the time limit of the next slice; only the first one has a limit, because its time is unknown.
     fn limit(&self) -> Option<Duration> {
         let share = |until| remaining(until).div_f64(self.count.min(tuning::FIRST_SLICE));
         self.until.filter(|_| self.done == 0.0).map(share)
     }
 
-    /// Whether there is time for the others, once another one is done.
+    /// Counts a slice as done. Returns whether there is time for the others.
     fn goes_on(&mut self) -> bool {
         self.done += 1.0;
         if self.done == 1.0 {
@@ -172,14 +173,14 @@ impl Pace {
     }
 }
 
-/// A flag that is set once a share of the time is over, if there is one.
+/// Returns a flag that is set after `share`, if it is given, or when `stop` is set.
 pub(super) fn limited(share: Option<Duration>, stop: &Stop) -> Stop {
     let limit = stop.below();
     share.into_iter().for_each(|share| limit.set_at(Instant::now() + share));
     limit
 }
 
-/// The next combination of values; false after the last one.
+/// Advances to the next combination of values. Returns false after the last one.
 fn next(values: &mut [u32], sizes: &[u32]) -> bool {
     for (value, size) in values.iter_mut().zip(sizes) {
         *value += 1;
@@ -194,10 +195,11 @@ fn next(values: &mut [u32], sizes: &[u32]) -> bool {
 /// Sums over slices.
 struct Sums {
     z: Scaled,
-    /// Relative errors of a slice's sum, and of its posteriors, at most.
+    /// The largest relative error of a slice's sum.
     error: f64,
+    /// The largest relative error of a slice's posteriors.
     posterior_error: f64,
-    /// By variable that is asked for, what its values come to.
+    /// For each requested variable, the sum of each of its values.
     values: Vec<Option<Vec<Scaled>>>,
     collect_s: f64,
     distribute_s: f64,
@@ -216,7 +218,8 @@ impl Sums {
         }
     }
 
-    /// Adds a slice of some variables, the others being fixed; by their indices in the whole.
+    /// Adds a slice with the posteriors of `variables` and with the values of `fixed`, both by indices in the whole
+    /// product.
     fn add(&mut self, found: Propagated, variables: &[usize], fixed: &[(usize, u32)]) {
         self.collect_s += found.collect_s;
         self.distribute_s += found.distribute_s;
@@ -239,7 +242,7 @@ impl Sums {
         }
     }
 
-    /// What `count` slices come to.
+    /// Returns the result of `count` slices.
     fn finish(self, count: f64) -> Propagated {
         let error = self.error + count * ROUNDOFF;
         let is_possible = self.z.mantissa > 0.0;
@@ -252,7 +255,7 @@ impl Sums {
             true => self.values.into_iter().map(|values| values.map(part)).collect(),
             false => Vec::new(),
         };
-        // of a value, and of the sum of all of them
+        // a posterior is the quotient of a value's sum and the sum of all values, which both have errors
         let of_values = |most: usize| 2.0 * (error + self.posterior_error) + (most + 4) as f64 * ROUNDOFF;
         let posterior_error = most.map_or(0.0, of_values);
         let Sums { z, collect_s, distribute_s, .. } = self;
@@ -261,8 +264,8 @@ impl Sums {
 }
 
 impl Sliced {
-    /// What is left where some variables, by their indices among those left, have values. All such slices have
-    /// functions of the same variables in the same order.
+    /// Returns the product with some variables at given values; the variables are given by their indices among those
+    /// left. All slices of the same variables have functions of the same scopes in the same order.
     pub fn with_values(&self, values: &[(usize, u32)]) -> Sliced {
         let mut observed = vec![None; self.variables.len()];
         values.iter().for_each(|&(v, value)| observed[v] = Some(value));

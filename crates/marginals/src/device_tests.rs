@@ -1,4 +1,4 @@
-//! Programs of devices as an emulator executes them, and devices where there are some, against the CPU.
+//! Programs of devices, executed by an emulator and by devices if there are any, compared with the CPU.
 
 use super::propagate::Trouble;
 use super::tests::{agrees, evidence, models, random};
@@ -12,7 +12,7 @@ use crate::order::Ordering;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// The same by the programs of devices, as their descriptors say.
+/// Returns the result of an emulator that executes the programs of devices by their descriptors.
 fn emulated(prepared: &Prepared) -> Option<Marginals> {
     let tree = prepared.tree.as_ref()?;
     let (planned, asked) = (tree.planned(), prepared.asked_of(tree));
@@ -52,7 +52,7 @@ fn programs_of_devices_find_the_sums_and_posteriors_of_enumeration() {
     assert!(possible > models() / 8 && narrow < models() / 4, "{possible} {narrow}");
 }
 
-/// Two results within what they may be off.
+/// Asserts that two results agree within their error bounds.
 pub(super) fn near(case: u64, a: &Marginals, b: &Marginals) {
     assert!(a.ln_z == b.ln_z || (a.ln_z - b.ln_z).abs() <= a.error_bound + b.error_bound, "{case}: {a:?} {b:?}");
     for (variable, (a_own, b_own)) in a.posteriors.iter().zip(&b.posteriors).enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn near(case: u64, a: &Marginals, b: &Marginals) {
     }
 }
 
-/// A network whose functions have `arity` neighbours on a line of `n` variables, or as many at random.
+/// Returns a network whose functions have `arity` neighbours on a line of `n` variables, or `arity` random ones.
 pub(super) fn line(rng: &mut Rng, n: usize, domains: &[u32], arity: usize, far: bool) -> Potentials {
     let mut potentials = Potentials::new("line");
     for _ in 0..n {
@@ -109,7 +109,7 @@ fn programs_of_large_trees_find_what_the_cpu_finds() {
     assert!(seen > 4, "{seen}");
 }
 
-/// A hub with hundreds of leaves: pre-joins in both directions; and variables that no function has.
+/// A hub with hundreds of leaves needs pre-joins in both directions; some variables are in no function.
 #[test]
 fn programs_of_hubs_find_what_the_cpu_finds() {
     let mut rng = Rng::new(48);
@@ -212,7 +212,7 @@ fn a_device_finds_many_cases_at_once() {
     assert!(on_device > models() / 20, "{on_device}");
 }
 
-/// A device of little memory: the CPU does it, and says why.
+/// If a device has too little memory, the CPU computes the sum and reports why.
 #[test]
 fn what_does_not_fit_a_device_runs_on_the_cpu() {
     let Some(cuda) = fangs_testing::gpu() else { return };

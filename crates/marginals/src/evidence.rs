@@ -1,22 +1,22 @@
-//! What is observed of some variables.
+//! Evidence: observed values and likelihoods.
 
 use crate::error::Error;
 use crate::model::Potentials;
 
-/// Observed values, and likelihoods of values.
+/// Observed values of variables, and likelihoods of values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
-    /// Variables and their values.
+    /// Pairs of a variable and its observed value.
     pub values: Vec<(u32, u32)>,
-    /// Variables and a weight of each of their values, which multiply the product; finite and not negative.
+    /// Variables with a weight of each value, which multiply the product; weights are finite and not negative.
     pub weights: Vec<(u32, Vec<f64>)>,
 }
 
 impl Evidence {
-    /// Adds `NAME=VALUE`, each a name or an index.
+    /// Adds an observation `NAME=VALUE`; both sides are names or indices.
     ///
     /// # Errors
-    /// A variable or a value that does not exist.
+    /// Returns an error if there is no such variable or value.
     pub fn observe(&mut self, potentials: &Potentials, text: &str) -> Result<(), Error> {
         let (variable, value) = assignment(potentials, text, "VALUE")?;
         let Some(value) = potentials.find_value(variable, value) else {
@@ -31,10 +31,10 @@ impl Evidence {
         Ok(())
     }
 
-    /// Adds `NAME=W:W:...`, a weight of each value.
+    /// Adds a likelihood `NAME=W:W:...`, with a weight for each value.
     ///
     /// # Errors
-    /// A variable that does not exist, weights that are none or too few or too many.
+    /// Returns an error if there is no such variable, or if the weights are not one valid number for each value.
     pub fn weigh(&mut self, potentials: &Potentials, text: &str) -> Result<(), Error> {
         let (variable, list) = assignment(potentials, text, "W:W:...")?;
         let weights: Option<Vec<f64>> = list.split(':').map(|word| word.trim().parse().ok()).collect();
@@ -50,10 +50,10 @@ impl Evidence {
         Ok(())
     }
 
-    /// The observed value of each variable; `None` where a variable has two of them, which no assignment has.
+    /// Returns the observed value of each variable, or `None` if a variable has two different ones.
     ///
     /// # Errors
-    /// Variables, values or weights that do not fit the potentials.
+    /// Returns an error if variables, values or weights do not fit the potentials.
     pub(crate) fn by_variable(&self, potentials: &Potentials) -> Result<Option<Vec<Option<u32>>>, Error> {
         let domains = &potentials.domains;
         let wrong = |what: String| Err(Error::Usage(format!("evidence: {what}")));
@@ -80,7 +80,7 @@ impl Evidence {
     }
 }
 
-/// The variable before an equals sign, and what follows. Names may have such signs too.
+/// Splits `text` into the variable before an equals sign and the rest. Names may contain equals signs.
 fn assignment<'t>(potentials: &Potentials, text: &'t str, what: &str) -> Result<(u32, &'t str), Error> {
     let splits = text.match_indices('=').map(|(at, _)| (text[..at].trim(), text[at + 1..].trim()));
     let known = splits.clone().find_map(|(name, rest)| Some((potentials.find_variable(name)?, rest)));

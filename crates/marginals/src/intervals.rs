@@ -1,5 +1,5 @@
-//! Intervals of posteriors if the sum is bounded only. If a part of the sum has the posterior p of a value, the value's
-//! posterior in the whole is at least p times the part divided by the upper bound of the sum, and at most 1 less the
+//! Intervals of posteriors if the sum is only bounded. If a part of the sum gives a value the posterior p, the value's
+//! posterior in the whole is at least p times the part divided by the upper bound of the sum. It is at most 1 minus the
 //! lower bounds of the other values.
 
 use super::evidence::Evidence;
@@ -38,7 +38,7 @@ impl Bounded {
         let known = self.part.as_ref().and_then(|part| Some((part, part.posteriors.get(variable)?.as_deref()?)));
         let Some((part, posterior)) = known else { return vec![[0.0, 1.0]; domain as usize].into() };
         let share = (part.ln_z - part.error_bound - self.bounds.upper).exp() * (1.0 - part.posterior_error);
-        // the difference of logarithms and what is made of it are rounded
+        // the difference of logarithms and the results derived from it are rounded
         let rounding = (1.0 - 4.0 * f64::EPSILON * (1.0 + part.ln_z.abs() + self.bounds.upper.abs())).max(0.0);
         let least: Vec<f64> = posterior.iter().map(|p| (share * rounding * p).clamp(0.0, 1.0)).collect();
         let all: f64 = least.iter().sum();
@@ -50,7 +50,7 @@ impl Bounded {
 /// The largest part so far with its posteriors.
 #[derive(Debug)]
 pub(super) struct Shares {
-    /// Indices in the whole product of the search's variables.
+    /// For each variable of the search, its index in the whole product.
     variables: Vec<u32>,
     /// Options for sums of parts; `None` if no posteriors are requested.
     options: Option<Options>,
@@ -61,7 +61,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Begins without a part. `places` is the elimination order of `variables`.
+    /// Returns a state without a part. `places` is the position of each of `variables` in the elimination order.
     pub fn new(variables: &[u32], places: &[usize], potentials: &Potentials, options: &Options) -> Self {
         let mut whole = vec![usize::MAX; potentials.domains.len()];
         variables.iter().zip(places).for_each(|(&v, &place)| whole[v as usize] = place);
@@ -94,7 +94,7 @@ impl Shares {
         evidence.values.extend(values.iter().map(whole).collect::<Values>());
         match compute(potentials, &evidence, options, stop) {
             Ok(part) if part.ln_z > f64::NEG_INFINITY => (self.part, self.lower) = (Some(part.into()), lower),
-            // the bounds do not depend on it
+            // the bounds do not depend on the part
             Ok(_) | Err(Error::Memory(_)) => self.lower = lower,
             Err(error) => return Err(error),
         }

@@ -1,4 +1,5 @@
-//! The bounds on the whole, from small tables to large ones, by each of some orders; and how parts are bounded then.
+//! The schedule of upper bounds on the whole sum, from small tables to large ones along several orders, and the choice
+//! of how parts are bounded.
 
 use super::parts::{Level, Part, Parts};
 use super::tuning::Sizes;
@@ -6,30 +7,33 @@ use super::weighted::Weights;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bounds that wait, and what is known of those that were made.
+/// The bounds on the whole that are still to be computed, and the results of those computed so far.
 #[derive(Debug)]
 pub(super) struct Levels {
     sizes: Sizes,
     open: VecDeque<(usize, Level)>,
     orders: Vec<Along>,
     bytes: u64,
-    /// The best bound among those of tables that a part may have, and by which order.
+    /// The logarithm of the best bound among those whose tables are no larger than a part's, and the index of its
+    /// order.
     best: (f64, usize),
 }
 
-/// What is known of an order.
+/// The results of one elimination order.
 #[derive(Debug)]
 struct Along {
+    /// The position of each variable in the order.
     places: Arc<[usize]>,
     weights: Weights,
-    /// The best bound so far.
+    /// The logarithm of the best bound so far; infinity if there is none.
     upper: f64,
-    /// Whether larger tables may do better.
+    /// Whether the last bound split buckets, so that larger tables may improve it.
     split: bool,
 }
 
 impl Levels {
-    /// Both kinds of weights on small tables, the better one from there on.
+    /// Returns a schedule that tries both kinds of weights with the smallest tables; larger tables use the better kind
+    /// of each order.
     pub fn new(orders: Vec<Arc<[usize]>>, sizes: &Sizes, memory: u64) -> Self {
         let bytes = sizes.whole.0.min(memory);
         let sizes = Sizes { whole: (bytes, sizes.whole.1.min(memory)), ..*sizes };
@@ -40,7 +44,8 @@ impl Levels {
         Levels { sizes, open, orders: orders.into_iter().map(along).collect(), bytes, best: (f64::INFINITY, 0) }
     }
 
-    /// The next bound on the whole: the index of its order, and how tables are made along it.
+    /// Returns the next bound to compute: the index of its order, and the tables and weights. Returns `None` if the
+    /// largest tables were tried or no bucket was split.
     pub fn next(&mut self) -> Option<(usize, Level)> {
         if self.open.is_empty() {
             self.bytes = self.bytes.saturating_mul(4).max(1);
@@ -51,12 +56,12 @@ impl Levels {
                 self.open = split.map(|(order, along)| (order, level(along))).collect();
             }
         }
-        // what was not split is the same with other weights
+        // without split buckets, other weights give the same bound
         let waits = |(order, _): &(usize, Level)| self.orders[*order].split;
         std::iter::from_fn(|| self.open.pop_front()).find(waits)
     }
 
-    /// Takes in the bound that a level gave along an order.
+    /// Records the bound that `level` gave along an order.
     pub fn note(&mut self, order: usize, level: &Level, part: &Part) {
         let (along, upper) = (&mut self.orders[order], part.upper.ln());
         along.split = part.split;
@@ -69,7 +74,8 @@ impl Levels {
         }
     }
 
-    /// How parts are bounded.
+    /// Returns the tables, weights and order with which parts are bounded: those of the best bound with tables of that
+    /// size.
     pub fn of_parts(&self, parts: &Parts<'_>) -> Level {
         let Along { places, weights, .. } = &self.orders[self.best.1];
         Level { bytes: self.sizes.part.min(parts.share()), weights: *weights, places: places.clone() }

@@ -1,11 +1,15 @@
 //! Sums over all assignments of a product of functions: the partition function, or the probability of the evidence, and
 //! the posterior of each variable.
 //!
-//! Variables that are observed are sliced out, an order is looked for, and messages go along its bucket tree to the
-//! roots (collect) and back (distribute), as in Bistaffa, Bombieri and Farinelli, "An efficient approach for
-//! accelerating bucket elimination on GPUs", 2017, section II-A3. Numbers are doubles with a power of two for each
-//! table, so that nothing cancels and little is rounded: [`Marginals::error_bound`] says how much at most. Where
-//! products could be below the range of doubles all is done again with a power of two for each entry.
+//! Observed variables are sliced out of the tables, an elimination order is searched for, and messages go along its
+//! bucket tree to the roots (collect) and back (distribute), as in Bistaffa, Bombieri and Farinelli, "An efficient
+//! approach for accelerating bucket elimination on GPUs", 2017, section II-A3. Numbers are doubles with a common power
+//! of two for each table. Nothing is subtracted, so no digits cancel; [`Marginals::error_bound`] bounds the rounding
+//! error. If products could be below the range of doubles, the computation is repeated with a power of two for each
+//! entry.
+//!
+//! If the tables do not fit, [`bound`] cuts the product into *parts*, the product with some variables fixed, and
+//! computes or bounds the sum of each.
 //!
 //! ```
 //! use fangs_marginals::{Evidence, Options, compute};
@@ -61,7 +65,7 @@ mod tuning;
 mod weighted;
 mod within;
 
-// other crates, by the names that their areas have everywhere
+// The areas of other crates, by the names that they have in every crate.
 use fangs_base::{error, memory, rng, stop, threads};
 use fangs_check as check;
 use fangs_device as device;

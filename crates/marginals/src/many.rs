@@ -1,7 +1,7 @@
-//! Many cases on a device at once: one variable more, whose values are the cases, and which is eliminated last.
+//! Many cases on a device at once: an additional variable, eliminated last, has the cases as its values.
 //!
-//! What a case observes of a variable is a function of both, so that all tables get an axis of cases, the fastest one.
-//! What the additional variable comes to by its values are the sums of the cases.
+//! An observation of a case becomes a function of the observed variable and the case. All tables then have an axis of
+//! cases, whose entries are adjacent. The sum for each value of the additional variable is the sum of a case.
 
 use super::evidence::Evidence;
 use super::on_device::{self, OnDevice};
@@ -17,13 +17,13 @@ use crate::order::Order;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Why a device has no results of some cases.
+/// The reason why a device has no results for some cases.
 enum Left {
-    /// Fewer cases may fit.
+    /// There is no room; fewer cases at a time may fit.
     Full(String),
-    /// No device does it.
+    /// No device can do it.
     Trouble(String),
-    /// It was told to stop, or evidence does not fit.
+    /// The run was stopped, or evidence does not fit.
     Failed(Error),
 }
 
@@ -34,11 +34,12 @@ impl From<Error> for Left {
 }
 
 impl Prepared {
-    /// Sums and posteriors of many cases on the device that was given, as many at a time as fit there; `evidence` is
-    /// that of all of them. Those that are done, in their order, and why others are left to the CPU.
+    /// Computes sums and posteriors of many cases on the device, as many at a time as fit there. All cases share
+    /// `evidence`. Returns the results that are done, in the order of the cases, and the reason why the other cases are
+    /// left to the CPU.
     ///
     /// # Errors
-    /// Evidence that does not fit; [`Error::Stopped`].
+    /// Returns an error if evidence does not fit, and [`Error::Stopped`] if `stop` is set.
     pub fn run_cases(
         &self,
         potentials: &Potentials,
@@ -71,7 +72,7 @@ impl Prepared {
     }
 }
 
-/// What cases have in common.
+/// The product that cases have in common.
 struct Many<'a> {
     prepared: &'a Prepared,
     potentials: &'a Potentials,
@@ -80,7 +81,7 @@ struct Many<'a> {
 }
 
 impl Many<'_> {
-    /// Some cases at once.
+    /// Computes some cases at once.
     fn run(&self, gpu: &Arc<Gpu>, cases: &[Evidence], stop: &Stop) -> Result<Vec<Marginals>, Left> {
         let (sliced, possible) = self.with_cases(cases)?;
         let structure = sliced.structure();
@@ -104,8 +105,8 @@ impl Many<'_> {
         }
     }
 
-    /// The product with the variable of the cases; and which cases do not contradict themselves or what is observed of
-    /// all.
+    /// Returns the product with the variable of the cases, and for each case whether its observations agree with each
+    /// other and with the common evidence.
     fn with_cases(&self, cases: &[Evidence]) -> Result<(Sliced, Vec<bool>), Error> {
         let mut sliced = self.tabled.sliced.clone();
         let (last, count) = (sliced.variables.len() as u32, cases.len());
@@ -135,7 +136,7 @@ impl Many<'_> {
                         column.zip(own_weights).for_each(|(entry, weight)| *entry *= weight);
                     }
                     (None, Some(value)) => {
-                        // of a variable that all cases observe
+                        // the weight of a value that all cases observe
                         alone[number] *= own_weights[value as usize];
                     }
                     (None, None) => {}
@@ -156,7 +157,7 @@ impl Many<'_> {
         Ok((sliced, possible))
     }
 
-    /// By case, what the tables of all say of it.
+    /// Returns the result of each case from the tables of all cases.
     fn marginals(&self, sliced: &Sliced, done: &OnDevice, possible: &[bool], label: &str) -> Vec<Marginals> {
         let OnDevice { found, transfer_s, kernels_s } = done;
         let count = possible.len();

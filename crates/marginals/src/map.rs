@@ -1,7 +1,7 @@
 //! Marginal MAP: the values of some variables for which the sum over all others is largest.
 //!
-//! Sum and maximum do not commute: the order eliminates the variables that are summed first (Park and Darwiche,
-//! "Complexity results and approximation strategies for MAP explanations", 2004).
+//! Sum and maximum do not commute: the order eliminates the summed variables before the maximised ones (Park and
+//! Darwiche, "Complexity results and approximation strategies for MAP explanations", 2004).
 
 use super::evidence::Evidence;
 use super::options::Options;
@@ -20,40 +20,41 @@ use crate::order::{Method, Order};
 use crate::stop::Stop;
 use std::time::Instant;
 
-/// The best values of some variables.
+/// A solution of marginal MAP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarginalMap {
-    /// The natural logarithm of the sum at these values; minus infinity where no assignment has a product above 0.
+    /// The natural logarithm of the sum at these values; minus infinity if no assignment has a product above 0.
     pub ln_value: f64,
-    /// How far it may be off.
+    /// The absolute error of `ln_value`, at most.
     pub error_bound: f64,
-    /// A value of each variable that was to be maximised, in the order they were given; none where the sum is 0.
+    /// A value of each maximised variable, in the order in which they were given; empty if the sum is 0.
     pub values: Vec<u32>,
-    /// Seconds that it took without the order.
+    /// The seconds that the computation took without the search for an order.
     pub collect_s: f64,
 }
 
-/// A product, ready for the largest of its sums.
+/// A product that is ready for marginal MAP.
 #[derive(Debug)]
 pub struct PreparedMap<'a> {
     pub(super) potentials: &'a Potentials,
     pub(super) evidence: &'a Evidence,
     pub(super) maximised: Vec<u32>,
-    /// None where the evidence contradicts itself.
+    /// The sliced product and its plan; `None` if the evidence contradicts itself.
     pub(super) tree: Option<Tabled>,
-    /// By variable that is left, whether it is maximised.
+    /// For each variable that is left, whether it is maximised.
     pub(super) late: Vec<bool>,
     pub(super) options: Options,
     memory: u64,
-    /// Seconds that the order took.
+    /// The seconds that the search for an order took.
     pub order_s: f64,
 }
 
 impl<'a> PreparedMap<'a> {
-    /// Slices tables, looks for an order and plans. Variables of `maximised` that are observed keep their values.
+    /// Slices the tables, searches for an order and plans. Variables of `maximised` that are observed keep their
+    /// values.
     ///
     /// # Errors
-    /// Evidence or variables that do not fit; [`Error::Stopped`].
+    /// Returns an error if evidence or variables do not fit, and [`Error::Stopped`] if `stop` is set.
     pub fn new(
         potentials: &'a Potentials,
         evidence: &'a Evidence,
@@ -97,15 +98,15 @@ impl<'a> PreparedMap<'a> {
         })
     }
 
-    /// The sizes of the bucket tree.
+    /// Returns the sizes of the bucket tree, or `None` if the evidence contradicts itself.
     pub fn tree(&self) -> Option<Tree> {
         self.tree.as_ref().map(|tree| tree.sizes(true))
     }
 
-    /// The best values; their sum is computed again by the checker.
+    /// Computes the best values; the checker recomputes their sum.
     ///
     /// # Errors
-    /// [`Error::Memory`] where tables would take more than they may; [`Error::Stopped`].
+    /// Returns [`Error::Memory`] if the tables exceed the memory limit, and [`Error::Stopped`] if `stop` is set.
     pub fn run(&self, stop: &Stop) -> Result<MarginalMap, Error> {
         let began = Instant::now();
         let impossible =
@@ -144,12 +145,13 @@ impl<'a> PreparedMap<'a> {
         Ok(found)
     }
 
-    /// Whether memory holds the tables.
+    /// Returns whether the tables fit into the memory limit.
     pub fn fits(&self) -> bool {
         self.tree.as_ref().is_none_or(|tree| tree.sizes(true).bytes <= self.memory)
     }
 
-    /// The sum at the values once more, by the checker: it is this, or at least this.
+    /// Lets the checker recompute the sum at the values. The sum must equal `ln_value`, or not be below it if
+    /// `at_least` is set.
     pub(super) fn verify(
         &self,
         values: &[u32],
@@ -175,23 +177,23 @@ impl<'a> PreparedMap<'a> {
     }
 }
 
-/// How messages are made.
+/// The form of messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Made {
-    /// As tables.
+    /// Dense tables.
     Tables,
-    /// As lists of so many rows at most.
+    /// Lists of entries above 0, with at most this many rows in all.
     Rows(usize),
 }
 
-/// Messages, in either form.
+/// Messages as tables or as lists.
 pub(super) enum Messages<S: OfNumbers> {
     Tables(Collected<S>),
     Rows(Listed<S>),
 }
 
 impl<S: OfNumbers> Messages<S> {
-    /// Makes them; nothing where they would have too many rows.
+    /// Computes all messages. Returns `None` if lists would have too many rows.
     pub fn collect(
         planned: Planned<'_>,
         semiring: &dyn Fn(u32) -> S,
@@ -204,14 +206,14 @@ impl<S: OfNumbers> Messages<S> {
         }
     }
 
-    /// The sum over all assignments, and how far it may be off.
+    /// Returns the sum over all assignments and its relative error.
     pub fn sum(&self) -> (Scaled, f64) {
         match self {
             Messages::Tables(Collected { z, error, .. }) | Messages::Rows(Listed { z, error, .. }) => (*z, *error),
         }
     }
 
-    /// The number that the message of step `from` over `scope` has for the values of variables.
+    /// Returns the entry of the message of step `from` over `scope` at the given values.
     fn value(&self, plan: &EliminationPlan, from: u32, scope: &[u32], semiring: S, values: &[u32]) -> Scaled {
         let value = |position: u32| values[plan.sequence[position as usize] as usize];
         match self {
@@ -224,9 +226,9 @@ impl<S: OfNumbers> Messages<S> {
     }
 }
 
-/// The largest sum of a plan, how far it may be off, and the values of the variables that are left, of which `late`
-/// says whether they are maximised; those of the others mean nothing. Where a sum comes after a maximum it is no less
-/// than the largest sum. Nothing where there would be too many rows.
+/// Returns the largest sum of a plan, its relative error, and values of the variables that are left. `late` marks the
+/// maximised variables; values of the others have no meaning. If a sum follows a maximum, the result is an upper bound
+/// on the largest sum. Returns `None` if lists would have too many rows.
 pub(super) fn largest<S: OfNumbers>(
     planned: Planned<'_>,
     late: &[bool],
@@ -246,14 +248,14 @@ pub(super) fn largest<S: OfNumbers>(
     Ok(Some((sum, error, values)))
 }
 
-/// The first of the largest.
+/// Returns the index of the first of the largest products.
 pub(super) fn best(products: &[Scaled]) -> u32 {
     let better = |best: usize, at: usize| if products[at].is_above(products[best]) { at } else { best };
     (1..products.len()).fold(0, better) as u32
 }
 
-/// Gives variables a value, from the last eliminated on: those of the positions that are `decided`, each by `pick` from
-/// what its values come to beside those that have one already. Others that are read have value 0.
+/// Assigns values from the last eliminated variable on. `pick` chooses the value of each position that is `decided`,
+/// from the product of its bucket for each value given those assigned before. Undecided variables have value 0.
 pub(super) fn decode<S: OfNumbers>(
     Planned { sliced, plan, .. }: Planned<'_>,
     semiring: &dyn Fn(u32) -> S,

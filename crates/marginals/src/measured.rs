@@ -1,4 +1,4 @@
-//! What benchmarks ask of a product: its plan, and the time of a device alone.
+//! Access for benchmarks: the plan of a product, and the time that a device alone takes.
 
 use super::on_device;
 use super::prepared::Prepared;
@@ -10,16 +10,17 @@ use crate::stop::Stop;
 use std::sync::Arc;
 
 impl Prepared {
-    /// What is left of the product, and its plan; nothing where the evidence contradicts itself.
+    /// Returns the sliced product and its plan, or `None` if the evidence contradicts itself.
     pub fn planned(&self) -> Option<(&Sliced, &EliminationPlan)> {
         self.tree.as_ref().map(|tree| (&tree.sliced, &tree.plan))
     }
 
-    /// Milliseconds of a device for both directions once everything is there, the median of `repeats`, and how many
-    /// launches that are. Nothing where it has no room.
+    /// Measures collect and distribute on a device after its kernels are loaded and its tables allocated. Returns the
+    /// median of `repeats` in milliseconds and the number of kernel launches, or `None` if the device has no room for
+    /// the tables.
     ///
     /// # Errors
-    /// Why the device failed; [`Error::Stopped`].
+    /// Returns an error if the device fails, and [`Error::Stopped`] if `stop` is set.
     pub fn device_ms(&self, gpu: &Arc<Gpu>, repeats: usize, stop: &Stop) -> Result<Option<(f64, usize)>, Error> {
         let Some(tree) = &self.tree else { return Ok(None) };
         on_device::time(gpu, tree.planned(), &self.asked_of(tree), repeats, stop).map_err(|trouble| match trouble {

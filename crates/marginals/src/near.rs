@@ -37,7 +37,7 @@ pub(super) fn near(
     let largest =
         |table: &Vec<f64>| table.iter().filter(|cost| cost.is_finite()).fold(0.0, |m, cost| cost.abs().max(m));
     let lost = costs.iter().map(largest).sum::<f64>() * LOST;
-    // as many assignments as there are may have an entry that is left out
+    // every assignment may have a dropped entry
     let margin = BELOW + lost + domains.iter().map(|&domain| f64::from(domain).ln()).sum::<f64>();
     let (mut near, mut is_near, mut entries) = (Vec::new(), false, 0usize);
     for ((function, costs), dear) in functions.iter().zip(&costs).zip(&reach.dear) {
@@ -92,16 +92,16 @@ mod tests {
         let potentials = of(&[first, (&[0, 1], &[0.5, 2.0, 0.0, 1.0])]);
         let all = sum(&potentials, &[]).expect("a sum");
         assert!((all - 3e9 - (0.5f64.exp() + 2f64.exp()).ln()).abs() < 1e-5, "{all}");
-        // what is left out matters for other observations
+        // the dropped entry matters for other observations
         let other = sum(&potentials, &[(0, 1)]).expect("a sum");
         assert!((other - (1.0 + 1f64.exp()).ln()).abs() < 1e-12, "{other}");
-        // so do weights, which leave a function of the same variable no other entry
+        // it also matters for weights that leave a function of the same variable no other entry
         let evidence = Evidence { weights: vec![(0, vec![0.0, 1.0])], ..Evidence::default() };
         let found = compute(&potentials, &evidence, &Options::default(), &Stop::new()).expect("a sum");
         assert!((found.ln_z - other).abs() < 1e-5, "{}", found.ln_z);
         let same = sum(&of(&[first, (&[0], &[0.0, 3e9])]), &[]).expect("a sum");
         assert!((same - 3e9 - 4f64.ln()).abs() < 1e-5, "{same}");
-        // each entry is made up for by the other function
+        // the other function compensates for each entry, so none can be dropped
         let refused = sum(&of(&[first, (&[0, 1], &[0.0, 0.0, 3e9, 3e9])]), &[]).expect_err("too much");
         assert!(refused.to_string().contains("all matter"), "{refused}");
         let deep = sum(&of(&[(&[0], &[3e5, 0.0]), (&[0, 1], &[0.0, 0.0, 3e5, 3e5])]), &[]).expect("a sum");

@@ -1,5 +1,5 @@
-//! Collect and distribute on a device, and what they come to: the device makes tables and measures them, the host knows
-//! the powers of two and the roundings.
+//! Collect and distribute on a device, and their results. The device computes tables and their ranges; the host keeps
+//! track of powers of two and rounding errors.
 
 use super::conditioned::limited;
 use super::propagate::{Note, Planned, Posteriors, Propagated, Trouble, joined, posterior, sources, variable};
@@ -12,32 +12,34 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a device came to, with the seconds beside it.
+/// The result of a device.
 #[derive(Debug)]
 pub(super) struct OnDevice {
     pub found: Propagated,
-    /// Seconds that copies to the device and back took, and that its kernels took to be there.
+    /// The seconds of copies to the device and back.
     pub transfer_s: f64,
+    /// The seconds until the device's kernels were ready.
     pub kernels_s: f64,
 }
 
-/// What is wanted of the steps where some variables are asked for.
+/// Returns for each step which tables the requested variables need.
 pub(super) fn wanted(planned: Planned<'_>, asked: &[bool]) -> Vec<Wanted> {
     let steps = planned.plan.steps.iter();
     let own = steps.zip(planned.matters(asked));
     own.map(|(step, matters)| Wanted { values: asked[variable(planned.plan, step)], outside: matters }).collect()
 }
 
-/// Bytes of a device that a propagation takes; none where no device is large enough.
+/// Returns the bytes of device memory that a propagation takes, or `None` if no device is large enough.
 pub(super) fn bytes(planned: Planned<'_>, asked: &[bool], kept: &[u32]) -> Option<u64> {
     Propagation::bytes(planned.plan, &wanted(planned, asked), kept)
 }
 
-/// Both directions on a device; posteriors also by the values of the `kept` positions, which run fastest. Nothing where
-/// it has no room for the tables. Once its kernels are there it may take a `share` of the time.
+/// Runs both directions on a device. Posteriors are also split by the values of the `kept` positions, whose axes are
+/// the fastest. After its kernels are ready, the run may take `share`. Returns `None` if the device has no room for the
+/// tables.
 ///
 /// # Errors
-/// [`Trouble`].
+/// Returns [`Trouble`] if the propagation fails or is stopped.
 pub(super) fn propagate(
     gpu: &Arc<Gpu>,
     planned: Planned<'_>,
@@ -59,11 +61,11 @@ pub(super) fn propagate(
     Ok(Some(OnDevice { found, transfer_s, kernels_s }))
 }
 
-/// Milliseconds of the device for both directions, the median of `repeats`, and its launches. Nothing where it has no
-/// room for the tables.
+/// Measures both directions on a device. Returns the median of `repeats` in milliseconds and the number of launches, or
+/// `None` if the device has no room for the tables.
 ///
 /// # Errors
-/// [`Trouble`].
+/// Returns [`Trouble`] if the device fails or the run is stopped.
 pub(super) fn time(
     gpu: &Arc<Gpu>,
     planned: Planned<'_>,
@@ -81,7 +83,7 @@ fn goes_on(goes_on: bool) -> Result<(), Trouble> {
     if goes_on { Ok(()) } else { Err(Trouble::Failed(Error::Stopped)) }
 }
 
-/// Both directions.
+/// Runs collect and, if posteriors are requested, distribute.
 pub(super) fn run(
     device: &mut Propagation<impl Machine>,
     planned: Planned<'_>,
@@ -104,7 +106,7 @@ pub(super) fn run(
     Ok(found)
 }
 
-/// What was measured of tables.
+/// The largest and the smallest entry of each table, as bits that the device measured.
 struct Ranges(Vec<[u64; 2]>);
 
 impl Ranges {
@@ -118,12 +120,12 @@ impl Ranges {
     }
 }
 
-/// Whether products of such numbers are in the range of doubles.
+/// Returns an error if products of such numbers may be below the range of doubles.
 fn in_range(least: i64) -> Result<(), Trouble> {
     if least < -SumProduct.range() { Err(Trouble::Narrow) } else { Ok(()) }
 }
 
-/// The sum, what it may be off, and what is known of the messages.
+/// Returns the sum, its relative error, and the error and range of each message.
 fn collected(
     device: &Propagation<impl Machine>,
     planned: Planned<'_>,
@@ -154,7 +156,7 @@ fn collected(
     Ok((z, error, notes))
 }
 
-/// The posteriors, and what they may be off.
+/// Returns the posteriors and their relative error.
 fn distributed(
     device: &Propagation<impl Machine>,
     planned: Planned<'_>,
@@ -173,7 +175,7 @@ fn distributed(
             continue;
         }
         in_range(all.least)?;
-        // roundings of what a table was folded from, and of folding it
+        // rounding errors of the table that is folded, and of folding it
         let folded = |made: Made, outside: &[Note]| {
             let whole = match made.from {
                 Some(from) => {
@@ -184,11 +186,11 @@ fn distributed(
             };
             Ok::<_, Trouble>(whole + made.depth as f64 * ROUNDOFF)
         };
-        // in the order in which they were made
+        // in the order in which the device made them
         below.sort_by_key(|&from| Reverse(plan.steps[from].entries));
         for from in below {
             let Some(range) = steps[from].outside else { continue };
-            // the message's own error is in what was divided and in what it was divided by, and is the same in both
+            // both operands of the division contain the message's own error, which cancels
             let error = folded(steps[from].outside_made, &outside)? - notes[from].error + ROUNDOFF;
             outside[from] = Note { error, least: ranges.of(range).least };
         }
@@ -201,7 +203,7 @@ fn distributed(
     Ok((posteriors, error))
 }
 
-/// Why the host does what a device was meant to.
+/// Returns the message that says why the CPU takes over from a device without room.
 pub(super) fn refused(gpu: &Gpu, bytes: Option<u64>) -> String {
     let label = gpu.cuda().label();
     match (bytes, gpu.budget()) {

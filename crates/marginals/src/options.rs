@@ -1,18 +1,18 @@
-//! What is asked for.
+//! Options of sums and posteriors.
 
 use crate::model::Network;
 use crate::order::Ordering;
 use crate::stop::Stop;
 use std::time::Duration;
 
-/// What is asked for.
+/// Options of sums and posteriors.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The variables whose posteriors are wanted; all where `None`.
+    /// The variables whose posteriors are requested; all of them if `None`.
     pub variables: Option<Vec<u32>>,
-    /// Where the elimination order comes from.
+    /// The source of the elimination order.
     pub order: Ordering,
-    /// Bytes that tables may take; half of the free memory where `None`.
+    /// Bytes that tables may take; half of the free memory if `None`.
     pub memory: Option<u64>,
     /// A search for an assignment with a large product, from which lower bounds start.
     pub seek: Option<Seek>,
@@ -28,7 +28,7 @@ pub struct Seek {
 }
 
 impl Options {
-    /// Changes some of them.
+    /// Returns these options after `change`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);

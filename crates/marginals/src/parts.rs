@@ -1,11 +1,11 @@
-//! Parts of a product: the values of some variables are fixed.
+//! Parts of a product, in which the values of some variables are fixed.
 //!
-//! Where the tables of what is left fit, a part's sum, or the largest of its sums, is exact; elsewhere weighted
-//! mini-buckets bound it from above. The part of the largest bound is cut next, by the values of a variable that the
-//! largest cliques share. Variables that are maximised are cut first, and then count the largest part and not the sum
-//! of parts; once all have values, a part is a sum of its own, which is cut further where its tables do not fit
-//! (conditioning as in Lou, Dechter and Ihler, "Anytime anyspace AND/OR search for bounding the partition function",
-//! 2017, on one path at a time; branch and bound as in Yuan and Hansen, 2009).
+//! If the tables of a part fit, its sum, or its largest sum, is computed exactly; otherwise weighted mini-buckets bound
+//! it from above. The part with the largest bound is cut next, by the values of a variable that the largest cliques
+//! share. Maximised variables are cut first, and the whole is the largest of these parts. After all of them have
+//! values, a part is a sum, which is cut further if its tables do not fit (conditioning as in Lou, Dechter and Ihler,
+//! "Anytime anyspace AND/OR search for bounding the partition function", 2017, on one path at a time; branch and bound
+//! as in Yuan and Hansen, 2009).
 
 use super::evidence::Evidence;
 use super::found::{Fold, Found, Sum, Values};
@@ -28,24 +28,25 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// A part that is open.
+/// A part whose sum is only bounded.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// The values that are fixed.
+    /// The fixed values.
     values: Values,
-    /// No more than this is its sum.
+    /// The upper bound on its sum.
     pub upper: Scaled,
-    /// Whether its bound is by tables that were split.
+    /// Whether the bound comes from split buckets.
     pub split: bool,
+    /// The next operation on the part.
     next: Next,
 }
 
-/// What comes next in a part.
+/// The next operation on an open part.
 #[derive(Debug)]
 enum Next {
-    /// To cut it by a variable.
+    /// Cut it by this variable.
     Cut(u32),
-    /// All that is maximised has a value: to go on with the sum.
+    /// Continue with the bounds on its sum; all maximised variables have values.
     Sum(Box<Tree>),
 }
 
@@ -65,58 +66,59 @@ impl Ord for Part {
         match (self.upper.is_above(other.upper), other.upper.is_above(self.upper)) {
             (true, _) => Ordering::Greater,
             (_, true) => Ordering::Less,
-            // the one that is cut more often is nearer to its end
+            // of equal bounds, the part with more fixed values is nearer to an exact sum
             _ => (self.values.len(), &other.values).cmp(&(other.values.len(), &self.values)),
         }
     }
 }
 
-/// What is known of a part.
+/// The result for a part.
 #[derive(Debug)]
 pub(super) enum Known {
     Exact(Sum),
     Bounded(Part),
 }
 
-/// How a part is bounded.
+/// The tables, weights and order that bound a part.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
-    /// Bytes of tables.
+    /// Bytes of the tables.
     pub bytes: u64,
     pub weights: Weights,
-    /// By variable, its place in the order.
+    /// The position of each variable in the order.
     pub places: Arc<[usize]>,
 }
 
-/// A product, and how it is cut into parts.
+/// A product, and the orders along which its parts are computed.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
     pub potentials: &'a Potentials,
     evidence: &'a Evidence,
-    /// By variable, whether it is maximised.
+    /// For each variable, whether it is maximised.
     pub late: Vec<bool>,
-    /// By variable, its place in an order that serves sums alone.
+    /// The position of each variable in an order that ignores which variables are maximised.
     pub free: Arc<[usize]>,
-    /// The same with sums before maxima.
+    /// The position of each variable in an order that eliminates summed variables before maximised ones.
     pub constrained: Arc<[usize]>,
+    /// Bytes that tables may take.
     pub memory: u64,
 }
 
-/// What is left of the product once values are fixed.
+/// The product with some values fixed, simplified.
 #[derive(Debug)]
 pub(super) struct Rest {
-    /// The maximised variables that have a value, given or as all others have a sum of 0, and these.
+    /// The values of the maximised variables that are fixed, either given or because all other values have a sum of 0.
     pub fixed: Values,
     pub sliced: Sliced,
     pub structure: Problem,
-    /// By variable that is left, whether it is maximised.
+    /// For each variable that is left, whether it is maximised.
     pub late: Vec<bool>,
-    /// Whether so many entries are 0 that lists of the others may be shorter than tables.
+    /// Whether at least half of the entries are 0, so that lists of the others may be shorter than tables.
     pub sparse: bool,
 }
 
 impl Rest {
-    /// The largest sum along a plan; with wider numbers, where products could be below the range of doubles.
+    /// Returns the largest sum along a plan, with wider numbers if products could be below the range of doubles.
     fn largest(&self, planned: Planned<'_>, made: Made, stop: &Stop) -> Result<Option<(Scaled, f64, Vec<u32>)>, Error> {
         Ok(match largest(planned, &self.late, SumProduct, made, stop) {
             Err(Trouble::Narrow) => largest(planned, &self.late, WideSumProduct, made, stop)?,
@@ -124,8 +126,9 @@ impl Rest {
         })
     }
 
-    /// An order of the whole, for what is left. Where sums come `first`, they do so also where the whole had no place
-    /// for one, as it was barren there.
+    /// Returns an order of the variables that are left, from their positions in an order of the whole. If `first` is
+    /// set, all summed variables come before maximised ones, even those without a position because they were barren in
+    /// the whole.
     pub fn order(&self, places: &[usize], first: bool, stop: &Stop) -> Result<Order, Error> {
         let mut sequence: Vec<u32> = (0..self.sliced.variables.len() as u32).collect();
         let place = |v: u32| places[self.sliced.variables[v as usize] as usize];
@@ -141,7 +144,7 @@ impl Rest {
 }
 
 impl<'a> Parts<'a> {
-    /// `free` and `constrained` are orders as places of variables.
+    /// Returns the parts of a product; `free` and `constrained` are the positions of the variables in two orders.
     pub fn new(
         potentials: &'a Potentials,
         evidence: &'a Evidence,
@@ -153,12 +156,12 @@ impl<'a> Parts<'a> {
         Parts { potentials, evidence, late, free, constrained, memory }
     }
 
-    /// The bytes of each of as many tables as threads make side by side.
+    /// Returns the memory of one table if each thread makes one, in bytes.
     pub fn share(&self) -> u64 {
         self.memory / rayon::current_num_threads() as u64
     }
 
-    /// What is left with these values; nothing where every product is 0.
+    /// Returns the product with these values fixed, or `None` if every product is 0.
     pub fn rest(&self, values: &[(u32, u32)], stop: &Stop) -> Result<Option<Rest>, Error> {
         let mut evidence = self.evidence.clone();
         evidence.values.extend_from_slice(values);
@@ -173,8 +176,8 @@ impl<'a> Parts<'a> {
         Ok(Some(Rest { fixed, sliced, structure, late, sparse: 2 * zeros >= all }))
     }
 
-    /// The largest sum of what is left, where all its cliques have `most` entries or fewer and memory holds the tables,
-    /// or lists of what is above 0 are short enough.
+    /// Returns the largest sum of a part if its cliques have at most `most` entries and its tables fit into memory, or
+    /// if lists of the entries above 0 are short enough.
     pub fn exact(&self, rest: &Rest, most: f64, stop: &Stop) -> Result<Option<Sum>, Error> {
         let keep_messages = rest.has_late();
         let order = rest.order(if keep_messages { &self.constrained } else { &self.free }, true, stop)?;
@@ -194,7 +197,7 @@ impl<'a> Parts<'a> {
         Ok(Some(Sum { sum, error: error + rest.sliced.rounding, values }))
     }
 
-    /// No more than this is the largest sum of what is left, and whether tables were split for it.
+    /// Returns an upper bound on the largest sum of a part, and whether buckets were split for it.
     fn upper(&self, rest: &Rest, level: &Level, stop: &Stop) -> Result<(Scaled, bool), Error> {
         let order = rest.order(&level.places, false, stop)?;
         if rest.sparse {
@@ -211,7 +214,8 @@ impl<'a> Parts<'a> {
         Ok((own, !plan.exact))
     }
 
-    /// The sum of a part whose cliques have `most` entries or fewer, or a bound on it, which is no more than `above`.
+    /// Returns the sum of a part whose cliques have at most `most` entries; otherwise an upper bound on it, at most
+    /// `above`.
     pub fn part(
         &self,
         mut values: Values,
@@ -235,7 +239,7 @@ impl<'a> Parts<'a> {
         Ok(Known::Bounded(Part { values, upper, split, next: Next::Cut(cut) }))
     }
 
-    /// The variable that the largest cliques share; one that is maximised, where there is one.
+    /// Returns the variable that the largest cliques share; a maximised one if there is any.
     fn cut(&self, rest: &Rest, stop: &Stop) -> Result<u32, Error> {
         let order = rest.order(if rest.has_late() { &self.constrained } else { &self.free }, true, stop)?;
         let (plan, _) = EliminationPlan::exact(&rest.structure, &order, false, 8, stop)?;
@@ -244,7 +248,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Open parts, and what is known of the whole.
+/// The open parts and the bounds on the whole that follow from them.
 #[derive(Debug)]
 pub(super) struct Tree {
     open: BinaryHeap<Part>,
@@ -252,12 +256,12 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// A whole of which nothing is known.
+    /// Returns the state before anything is computed.
     pub fn new(fold: Fold) -> Self {
         Tree { open: BinaryHeap::new(), found: Found::new(fold) }
     }
 
-    /// Begins again with another bound on the whole, where that is lower.
+    /// Starts again from another bound on the whole if that is lower.
     pub fn restart(&mut self, whole: Part, parts: &Parts<'_>) {
         if self.open.peek().is_none_or(|known| known.upper.is_above(whole.upper)) {
             self.open.clear();
@@ -266,14 +270,14 @@ impl Tree {
         self.found.bounds(self.open.iter().map(|part| part.upper));
     }
 
-    /// Ends with the sum of the whole.
+    /// Records the exact sum of the whole.
     pub fn finish(&mut self, sum: Sum) {
         self.open.clear();
         self.found.whole(sum);
         self.found.bounds(self.open.iter().map(|part| part.upper));
     }
 
-    /// The whole is known to be at least so much.
+    /// Records a lower bound on the whole.
     pub fn hear(&mut self, sum: &Sum) {
         self.found.known(sum);
         self.found.bounds(self.open.iter().map(|part| part.upper));
@@ -284,28 +288,29 @@ impl Tree {
         if self.found.fold == Fold::Sum || parts.late[variable as usize] {
             return self.open.push(part);
         }
-        // all that is maximised has a value
+        // all maximised variables have values
         let (values, mut tree) = (part.values.clone(), Tree::new(Fold::Sum));
         tree.restart(part, parts);
         self.open.push(Part { values, upper, split, next: Next::Sum(Box::new(tree)) });
     }
 
-    /// Whether anything is open that counts.
+    /// Returns whether an open part may still change the result.
     pub fn is_open(&self) -> bool {
         self.open.peek().is_some_and(|part| self.found.may_gain(part.upper))
     }
 
-    /// Cuts the part of the largest bound; parts whose cliques have `most` entries or fewer are summed exactly.
+    /// Cuts the part with the largest bound, or advances its sum. Parts whose cliques have at most `most` entries are
+    /// summed exactly.
     ///
     /// # Errors
-    /// No memory; [`Error::Stopped`].
+    /// Returns an error if there is no memory for a table, and [`Error::Stopped`] if `stop` is set.
     pub fn advance(&mut self, parts: &Parts<'_>, level: &Level, most: f64, stop: &Stop) -> Result<(), Error> {
         let Some(mut part) = self.open.pop() else { return Ok(()) };
         match &mut part.next {
             Next::Sum(tree) => {
                 tree.advance(parts, level, most, stop)?;
                 part.upper = tree.upper(part.upper);
-                // bounds of the whole follow once the part is back among those that are open
+                // the bounds on the whole are updated below, after the part is back among the open ones
                 self.found.known(&tree.known(&part.values));
                 if tree.is_open() {
                     self.open.push(part);
@@ -336,12 +341,12 @@ impl Tree {
         Ok(())
     }
 
-    /// What the exact parts come to.
+    /// Returns the combined sum of the exact parts at `values`.
     pub fn known(&self, values: &Values) -> Sum {
         Sum { sum: self.found.lower, error: self.found.error, values: values.clone() }
     }
 
-    /// No more than this is the sum, nor more than `known`.
+    /// Returns an upper bound on the sum, at most `known`.
     fn upper(&self, known: Scaled) -> Scaled {
         let own = self.found.most(self.open.iter().map(|part| part.upper));
         if own.is_above(known) { known } else { own }

@@ -1,18 +1,19 @@
-//! A bound on a sum from above in no time: functions are taken off one by one. Of a Bayesian network, whose tables sum
-//! to 1 over a variable each, it is at most 1, whatever was observed or maximised.
+//! A quick upper bound on a sum: functions are removed one by one. For a Bayesian network, each of whose tables sums to
+//! 1 over a variable, the bound is at most 1 for any evidence and any maximised variables.
 
 use super::sliced::{Sliced, sums_over};
 use crate::error::Error;
 use crate::model::{Factor, ROUNDOFF, Scaled};
 use crate::stop::Stop;
 
-/// No more than this is the largest sum, whatever values the `maximised` variables have, by their indices in the whole.
-/// A variable that one function alone reads is summed out of it, and the largest of these sums goes out of the product.
-/// Where there is none, a largest entry goes: first of the tables that sum to more than 1 over each of their variables,
-/// which are no probabilities of one, then of the smallest.
+/// Returns an upper bound on the largest sum, for any values of the `maximised` variables, which are given by their
+/// indices in the whole. If only one function reads a summed variable, the variable is summed out of it, and the
+/// function is replaced by its largest sum. Otherwise a function is replaced by its largest entry: first functions that
+/// sum to more than 1 over each of their variables and so are no conditional probabilities, the smallest largest
+/// entries first.
 ///
 /// # Errors
-/// [`Error::Stopped`].
+/// Returns [`Error::Stopped`] if `stop` is set.
 pub(super) fn peel(sliced: &Sliced, maximised: impl Fn(u32) -> bool, stop: &Stop) -> Result<Scaled, Error> {
     let Sliced { functions, domains, .. } = sliced;
     let is_summed: Vec<bool> = sliced.variables.iter().map(|&v| !maximised(v)).collect();
@@ -27,7 +28,7 @@ pub(super) fn peel(sliced: &Sliced, maximised: impl Fn(u32) -> bool, stop: &Stop
             function.scope.iter().any(|&v| is_summed[v as usize] && largest_sum(function, v, domains).ln() <= SLACK);
         order.push((is_probability, Scaled::with(most(function), function.exponent).ln(), index));
     }
-    // the first one last
+    // the first one to remove is at the end
     order.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
     let mut left = vec![true; functions.len()];
     let mut open = is_summed;
@@ -65,14 +66,14 @@ pub(super) fn peel(sliced: &Sliced, maximised: impl Fn(u32) -> bool, stop: &Stop
     Ok(bound.times(Scaled::new(1.0 + 2.0 * rounding)))
 }
 
-/// By how much the logarithm of a sum of written probabilities may be off.
+/// The tolerance for the logarithm of a sum of probabilities as files state them.
 const SLACK: f64 = 1e-6;
 
 fn most(function: &Factor) -> f64 {
     function.table.iter().copied().fold(0.0, f64::max)
 }
 
-/// The largest sum over a variable.
+/// Returns the largest sum over a variable.
 fn largest_sum(function: &Factor, variable: u32, domains: &[u32]) -> Scaled {
     Scaled::with(sums_over(function, variable, domains).fold(0.0, f64::max), function.exponent)
 }

@@ -1,4 +1,4 @@
-//! A product that is ready for its sums.
+//! A product with its elimination order and plan, ready for its sums.
 
 use super::evidence::Evidence;
 use super::options::Options;
@@ -15,39 +15,40 @@ use crate::stop::Stop;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What was found.
+/// The sum of a product, and the posteriors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marginals {
-    /// The natural logarithm of the sum; minus infinity where no assignment has a product above 0.
+    /// The natural logarithm of the sum; minus infinity if no assignment has a product above 0.
     pub ln_z: f64,
-    /// How far it may be off.
+    /// The absolute error of `ln_z`, at most.
     pub error_bound: f64,
-    /// How far a posterior may be off, relatively.
+    /// The relative error of a posterior, at most.
     pub posterior_error: f64,
-    /// A posterior may be 0 only because its number was too small.
+    /// Whether posteriors may be 0 only because entries were dropped that are too small to matter for the sum.
     pub underflow: bool,
-    /// Of the variables that were asked for, in file order; 0 and 1 for those observed. All `None` where the sum is 0.
+    /// The posteriors of the requested variables, in file order; an observed variable has 0 and 1. All are `None` if
+    /// the sum is 0.
     pub posteriors: Vec<Option<Box<[f64]>>>,
-    /// Seconds from the leaves to the roots.
+    /// The seconds of collect, from the leaves to the roots.
     pub collect_s: f64,
-    /// Seconds from the roots back to the leaves.
+    /// The seconds of distribute, from the roots to the leaves.
     pub distribute_s: f64,
-    /// The device that did it; the CPU where there is none.
+    /// The device that computed it; `None` if the CPU did.
     pub device: Option<String>,
-    /// Why the CPU did what a device was meant to.
+    /// The reason why the CPU took over from a device.
     pub trouble: Option<String>,
-    /// Seconds that copies to a device and back took.
+    /// The seconds that copies to a device and back took.
     pub transfer_s: f64,
-    /// Seconds until a device's kernels were compiled or loaded.
+    /// The seconds until a device's kernels were compiled or loaded.
     pub kernels_s: f64,
 }
 
 /// The sizes of a bucket tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Tree {
-    /// Variables of the largest clique, less one.
+    /// The number of variables of the largest clique, less one.
     pub induced_width: u32,
-    /// Cliques, one for each variable that is left.
+    /// The number of cliques.
     pub cliques: u64,
     /// Entries of the largest clique.
     pub largest_clique: u64,
@@ -55,29 +56,29 @@ pub struct Tree {
     pub clique_entries: u64,
     /// Bytes of all messages of one direction.
     pub messages_bytes: u64,
-    /// Bytes that tables take at the worst moment.
+    /// Peak bytes of tables.
     pub bytes: u64,
 }
 
-/// A product, ready for its sums: what they take is known, and nothing of it is allocated yet.
+/// A product with its elimination order and plan. The sizes of its tables are known, and none is allocated yet.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) domains: Vec<u32>,
     pub(super) observed: Vec<Option<u32>>,
-    /// Which variables are asked for.
+    /// For each variable, whether its posterior is requested.
     pub(super) asked: Vec<bool>,
     pub(super) only_z: bool,
-    /// None where the evidence contradicts itself.
+    /// The sliced product and its plan; `None` if the evidence contradicts itself.
     pub(super) tree: Option<Tabled>,
     pub(super) memory: u64,
     pub(super) gpu: Option<Arc<Gpu>>,
     pub(super) until: Option<Instant>,
     pub(super) choice: Ordering,
-    /// Seconds that the order took.
+    /// The seconds that the search for an order took.
     pub order_s: f64,
 }
 
-/// What is left of the product, and its plan.
+/// A sliced product, its order and its plan.
 #[derive(Clone, Debug)]
 pub(super) struct Tabled {
     pub(super) sliced: Sliced,
@@ -86,11 +87,11 @@ pub(super) struct Tabled {
     pub(super) placement: Placement,
 }
 
-/// The sum and the posteriors.
+/// Computes the sum and the posteriors.
 ///
 /// # Errors
-/// Evidence or options that do not fit; [`Error::Memory`] where tables would take more than they may;
-/// [`Error::Stopped`].
+/// Returns an error if evidence or options do not fit, [`Error::Memory`] if the tables exceed the memory limit, and
+/// [`Error::Stopped`] if `stop` is set.
 pub fn compute(
     potentials: &Potentials,
     evidence: &Evidence,
@@ -101,10 +102,10 @@ pub fn compute(
 }
 
 impl Prepared {
-    /// Slices tables, looks for an order and plans.
+    /// Slices the tables, searches for an order and plans.
     ///
     /// # Errors
-    /// Evidence or options that do not fit; [`Error::Stopped`].
+    /// Returns an error if evidence or options do not fit, and [`Error::Stopped`] if `stop` is set.
     pub fn new(
         potentials: &Potentials,
         evidence: &Evidence,
@@ -138,7 +139,7 @@ impl Prepared {
         })
     }
 
-    /// The sizes of the bucket tree.
+    /// Returns the sizes of the bucket tree, all 0 if the evidence contradicts itself.
     pub fn tree(&self) -> Tree {
         match &self.tree {
             Some(tree) => tree.sizes(self.only_z),
@@ -148,39 +149,39 @@ impl Prepared {
         }
     }
 
-    /// The place of each variable in the order; variables that are not left come last.
+    /// Returns the position of each variable in the order; variables that are not in the product any more come last.
     pub fn places(&self) -> Vec<usize> {
         let variables = self.domains.len();
         self.tree.as_ref().map_or_else(|| vec![usize::MAX; variables], |tree| tree.places(&tree.order, variables))
     }
 
-    /// The rule that made the order, if one did.
+    /// Returns the rule that made the order, or `None` if it was given.
     pub fn rule(&self) -> Option<Method> {
         self.tree.as_ref().and_then(|tree| tree.order.method)
     }
 
-    /// Has a device do it. The CPU does what does not fit there, and all where the device fails.
+    /// Selects a device. The CPU computes what does not fit there, and everything if the device fails.
     pub fn use_device(&mut self, gpu: Arc<Gpu>) {
         self.gpu = Some(gpu);
     }
 
-    /// Says when sums in slices should have ended: they are not begun where that cannot be, and end early where those
-    /// that are done say so.
+    /// Sets the time by which sums in slices should end. They are not begun if that is impossible, and they are given
+    /// up if the slices done so far show it.
     pub fn end_at(&mut self, until: Instant) {
         self.until = Some(until);
     }
 
-    /// Whether a device was given.
+    /// Returns whether a device is selected.
     pub fn has_device(&self) -> bool {
         self.gpu.is_some()
     }
 
-    /// Leaves all to the CPU from now on.
+    /// Deselects the device, so that the CPU computes everything.
     pub fn leave_device(&mut self) {
         self.gpu = None;
     }
 
-    /// What is asked for among the variables that are left.
+    /// Returns for each variable that is left whether its posterior is needed.
     pub(super) fn asked_of(&self, tree: &Tabled) -> Vec<bool> {
         let needed = tree.sliced.needed(&self.asked);
         tree.sliced.variables.iter().map(|&v| needed[v as usize]).collect()
@@ -203,19 +204,19 @@ impl Tabled {
         Tabled::along(sliced, order, keep_messages, stop)
     }
 
-    /// Along an order.
+    /// Plans along an order.
     pub(super) fn along(sliced: Sliced, order: Order, keep_messages: bool, stop: &Stop) -> Result<Self, Error> {
         let bytes = size_of::<f64>() as u64;
         let (plan, placement) = EliminationPlan::exact(&sliced.structure(), &order, keep_messages, bytes, stop)?;
         Ok(Tabled { sliced, order, plan, placement })
     }
 
-    /// The place of each variable in an order of those that are left; the others come last.
+    /// Returns the position of each variable in an order of those that are left; the others come last.
     pub(super) fn places(&self, order: &Order, variables: usize) -> Vec<usize> {
         let mut places = vec![usize::MAX; variables];
         let whole = order.sequence.iter().map(|&v| self.sliced.variables[v as usize]);
         whole.enumerate().for_each(|(place, v)| places[v as usize] = place);
-        // what another variable determines goes where that does
+        // a variable that another one determines has the position of that one
         for LeftOut { variable, by, .. } in self.sliced.left_out.iter().rev() {
             by.iter().for_each(|&by| places[*variable as usize] = places[by as usize]);
         }
@@ -229,7 +230,7 @@ impl Tabled {
     pub(super) fn sizes(&self, only_z: bool) -> Tree {
         let Tabled { plan, placement, .. } = self;
         let joint = || plan.steps.iter().map(|step| step.joint);
-        // on the way back what all else comes to, and what it is made from
+        // distribute also holds the outside messages and the tables that they are made from
         let back = placement.table_bytes.saturating_add(plan.largest_table.saturating_mul(16));
         Tree {
             induced_width: plan.z.saturating_sub(1),
@@ -242,7 +243,8 @@ impl Tabled {
     }
 }
 
-/// The order of the least sum of joint tables; restarts go on while they cost little beside the propagation.
+/// Returns the order with the smallest sum of clique sizes. Restarts continue while they are cheap beside the
+/// propagation.
 fn search(structure: &Problem, rules: &[Method], stop: &Stop) -> Order {
     let mut search = OrderSearch::new(structure, rules, 1, tuning::RESTARTS, 1, stop);
     let mut runs = 0;

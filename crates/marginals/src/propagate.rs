@@ -1,4 +1,4 @@
-//! Collect and distribute: the messages of a plan, and the way back.
+//! Collect and distribute: the messages of a plan in both directions.
 
 use super::sliced::Sliced;
 use crate::algebra::{OfNumbers, Range};
@@ -14,10 +14,10 @@ use crate::tensor::storage::Storage;
 use crate::threads::Large;
 use std::time::Instant;
 
-/// By variable; nothing where it is not asked for.
+/// For each variable its posterior; `None` if it is not requested.
 pub(super) type Posteriors = Vec<Option<Box<[f64]>>>;
 
-/// A plan for what it eliminates.
+/// A product with its plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned<'a> {
     pub sliced: &'a Sliced,
@@ -28,47 +28,48 @@ pub(super) struct Planned<'a> {
 /// The sum over all assignments, and the messages that led to it.
 #[derive(Debug)]
 pub(super) struct Collected<S: OfNumbers> {
-    /// The sum.
+    /// The sum over all assignments.
     pub z: Scaled,
-    /// Rounding errors that it may have, relatively, as far as the propagation makes them.
+    /// The relative rounding error of the propagation.
     pub error: f64,
-    /// By step; empty where they were not kept.
+    /// The message of each step; empty if they were not kept.
     pub messages: Large<Storage<S::Entry>>,
-    /// By step, what it may be off and how small its entries are.
+    /// The error and range of each step's message.
     notes: Vec<Note>,
 }
 
-/// What is known of a message's entries.
+/// The error and range of a message's entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Note {
-    /// Rounding errors, relatively.
+    /// The relative rounding error.
     pub error: f64,
-    /// The power of two of the least entry but 0.
+    /// The exponent of the smallest entry above 0, relative to the largest one.
     pub least: i64,
 }
 
-/// What both directions came to.
+/// The result of both directions.
 #[derive(Debug)]
 pub(super) struct Propagated {
     /// The sum over all assignments.
     pub z: Scaled,
-    /// Rounding errors that it may have, relatively, as far as the propagation makes them.
+    /// The relative rounding error that the propagation adds to `z`.
     pub error: f64,
-    /// Of the variables that were asked for; none where the sum is 0.
+    /// The posteriors of the requested variables; empty if the sum is 0.
     pub posteriors: Posteriors,
-    /// How far they may be off, relatively.
+    /// The relative error of the posteriors.
     pub posterior_error: f64,
-    /// Seconds of both directions.
+    /// The seconds of collect.
     pub collect_s: f64,
+    /// The seconds of distribute.
     pub distribute_s: f64,
 }
 
-/// Why numbers of one kind do not do.
+/// The reason why a propagation failed, with one kind of numbers.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// Products may be below their range.
+    /// Products may be below the range of the numbers.
     Narrow,
-    /// There was no memory, or a stop.
+    /// There was no memory, or the run was stopped.
     Failed(Error),
     /// The device failed.
     Device(DeviceError),
@@ -83,7 +84,7 @@ impl From<Error> for Trouble {
 }
 
 impl From<Trouble> for Error {
-    /// Where nothing else can be tried.
+    /// Converts a failure after which nothing else can be tried.
     fn from(trouble: Trouble) -> Error {
         match trouble {
             Trouble::Failed(error) => error,
@@ -105,10 +106,11 @@ impl<'a> Planned<'a> {
         Task { plan: self.plan, placement: self.placement, factors: self.sliced, semiring }
     }
 
-    /// The sum, and the posteriors of the variables that are asked for.
+    /// Computes the sum, and the posteriors of the requested variables.
     ///
     /// # Errors
-    /// [`Trouble`].
+    /// Returns [`Trouble`] if products may be below the range of the numbers, if there is no memory, or if `stop` is
+    /// set.
     pub fn propagate<S: OfNumbers>(self, semiring: S, asked: &[bool], stop: &Stop) -> Result<Propagated, Trouble> {
         let began = Instant::now();
         let collected = self.collect(&|_| semiring, stop)?;
@@ -128,10 +130,11 @@ impl<'a> Planned<'a> {
         Ok(found)
     }
 
-    /// Makes all messages, by the semiring of each position.
+    /// Computes all messages, with the semiring of each position.
     ///
     /// # Errors
-    /// [`Trouble`].
+    /// Returns [`Trouble`] if products may be below the range of the numbers, if there is no memory, or if `stop` is
+    /// set.
     pub fn collect<S: OfNumbers>(self, semiring: &dyn Fn(u32) -> S, stop: &Stop) -> Result<Collected<S>, Trouble> {
         let Planned { sliced, plan, placement } = self;
         let mut store = Store::new(self.task(semiring(0)));
@@ -162,11 +165,11 @@ impl<'a> Planned<'a> {
         Ok(Collected { z, error, messages, notes })
     }
 
-    /// The posteriors of the variables that are asked for, and how far they may be off, relatively. The messages must
-    /// be kept.
+    /// Computes the posteriors of the requested variables, and their relative error. The messages must have been kept.
     ///
     /// # Errors
-    /// [`Trouble`].
+    /// Returns [`Trouble`] if products may be below the range of the numbers, if there is no memory, or if `stop` is
+    /// set.
     pub fn distribute<S: OfNumbers>(
         self,
         semiring: S,
@@ -191,7 +194,7 @@ impl<'a> Planned<'a> {
         if way.narrow { Err(Trouble::Narrow) } else { Ok((way.posteriors, way.error)) }
     }
 
-    /// By step, whether its variable is asked for, or one below.
+    /// Returns for each step whether its variable, or one in its subtree, is requested.
     pub fn matters(self, asked: &[bool]) -> Vec<bool> {
         let steps = &self.plan.steps;
         let mut matters: Vec<bool> = steps.iter().map(|step| asked[variable(self.plan, step)]).collect();
@@ -204,7 +207,7 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// The steps whose messages a step joins.
+/// Returns the steps whose messages a step joins.
 pub(super) fn sources(step: &Step) -> impl Iterator<Item = usize> {
     step.inputs.iter().filter_map(|input| match input.source {
         Source::Message(from) => Some(from as usize),
@@ -216,7 +219,7 @@ pub(super) fn variable(plan: &EliminationPlan, step: &Step) -> usize {
     plan.sequence[step.position as usize] as usize
 }
 
-/// The products of a step's inputs, and of what it begins with.
+/// Returns the error and range of the product of a step's inputs and of a table with the properties `begin`.
 pub(super) fn joined(sliced: &Sliced, step: &Step, notes: &[Note], begin: Note) -> Note {
     let mut all = Note { error: begin.error + (step.inputs.len() + 1) as f64 * ROUNDOFF, ..begin };
     for input in &step.inputs {
@@ -232,30 +235,30 @@ pub(super) fn joined(sliced: &Sliced, step: &Step, notes: &[Note], begin: Note) 
     all
 }
 
-/// What the values of a variable come to, as parts of their sum; and how far these may be off where the values may be.
+/// Returns the posterior from the sum of each value, and its relative error if the sums have the relative `error`.
 pub(super) fn posterior<S: OfNumbers>(semiring: S, mut values: Vec<S::Entry>, error: f64) -> (Box<[f64]>, f64) {
     let _ = semiring.normalise(&mut values);
     let doubles: Vec<f64> = values.into_iter().map(|value| semiring.value(value).double()).collect();
     let sum: f64 = doubles.iter().sum();
-    // of the value, and of the sum of all of them
+    // the error of the value, and that of the sum of all values
     let error = 2.0 * error + (doubles.len() + 1) as f64 * ROUNDOFF;
     (doubles.iter().map(|double| double / sum).collect(), error)
 }
 
-/// The way back.
+/// The state of distribute.
 struct Way<'a, S: OfNumbers> {
     planned: Planned<'a>,
     semiring: S,
     notes: &'a [Note],
-    /// By step, of what all else comes to.
+    /// For each step, the error and range of its outside message: the product of all functions outside its subtree.
     outside: Vec<Note>,
-    /// Whether a step or one below it is of a variable that is asked for.
+    /// For each step, whether its variable, or one in its subtree, is requested.
     matters: Vec<bool>,
     asked: &'a [bool],
     posteriors: Vec<Option<Box<[f64]>>>,
-    /// The largest of a posterior.
+    /// The largest relative error of a posterior.
     error: f64,
-    /// Whether products may be below the range of numbers.
+    /// Whether products may be below the range of the numbers.
     narrow: bool,
 }
 
@@ -292,7 +295,7 @@ impl<S: OfNumbers> WayBack<S> for Way<'_, S> {
 
     fn outside(&mut self, step: usize, fold: Fold, rest: &mut [S::Entry]) {
         let Range { least, .. } = self.semiring.normalise(rest);
-        // the message's own error is in what was divided and in what it was divided by, and is the same in both
+        // both operands of the division contain the message's own error, which cancels
         let error = self.joined(fold.step).error - self.notes[step].error + (fold.depth + 1) as f64 * ROUNDOFF;
         self.outside[step] = Note { error, least };
     }

@@ -1,5 +1,5 @@
-//! Messages that list only entries above 0, for products with many zeros: joins by hashing (as in relational databases;
-//! Bistaffa, Bombieri and Farinelli, 2017, section IV, do so for incomplete tables).
+//! Messages that list only their entries above 0, for products with many zeros. They are joined by hashing, as in
+//! relational databases (Bistaffa, Bombieri and Farinelli, 2017, section IV, do so for incomplete tables).
 
 use super::propagate::{Note, Planned, Trouble, joined};
 use crate::algebra::{OfNumbers, Range};
@@ -9,18 +9,19 @@ use crate::model::{Factor, Odometer, ROUNDOFF, Scaled};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 
-/// Rows between two looks at the stop flag.
+/// Rows between two checks of the stop flag.
 const CHUNK: usize = 1 << 14;
 
-/// The values of some variables, side by side in the bits of a number.
+/// The values of some variables, packed into the bits of a number.
 type Key = u128;
 
-/// Where a key has the value of each position, and in how many bits.
+/// The fields of a key: for each position, the shift and the number of bits of its value.
 #[derive(Clone, Debug, Default)]
 struct Layout(Vec<(u32, u32, u32)>);
 
 impl Layout {
-    /// In the order of the positions, the first in the lowest bits; nothing where a key does not hold them.
+    /// Returns a layout in the order of the positions, the first one in the lowest bits, or `None` if a key has too few
+    /// bits.
     fn new(positions: impl IntoIterator<Item = u32>, domains: &[u32]) -> Option<Self> {
         let (mut places, mut used) = (Vec::new(), 0);
         for position in positions {
@@ -35,24 +36,24 @@ impl Layout {
         self.0.iter().find(|&&(own, ..)| own == position).map(|&(_, shift, bits)| (shift, bits))
     }
 
-    /// The bits of the positions that another one has, too.
+    /// Returns the bits of the positions that `of` has, too.
     fn mask(&self, of: &Layout) -> Key {
         let bits = |&(position, ..): &(u32, u32, u32)| self.place(position).map_or(0, |place| ones(place.1) << place.0);
         of.0.iter().map(bits).fold(0, |all, bits| all | bits)
     }
 
-    /// The key of the values of positions.
+    /// Returns the key of the positions' values.
     fn key(&self, value: impl Fn(u32) -> u32) -> Key {
         self.0.iter().fold(0, |key, &(position, shift, _)| key | Key::from(value(position)) << shift)
     }
 }
 
-/// So many bits that are 1; a domain of one value has none.
+/// Returns a key whose lowest `bits` bits are set; a domain of one value has no bits.
 fn ones(bits: u32) -> Key {
     if bits == 0 { 0 } else { Key::MAX >> (Key::BITS - bits) }
 }
 
-/// Entries above 0 by the values of some positions.
+/// A table as the list of its entries above 0, by the values of some positions.
 #[derive(Debug)]
 struct Rows<E> {
     layout: Layout,
@@ -60,29 +61,29 @@ struct Rows<E> {
     entries: Vec<E>,
 }
 
-/// The sum over all assignments, and the messages that led to it, as lists.
+/// The sum over all assignments, and the messages that led to it as lists.
 #[derive(Debug)]
 pub(super) struct Listed<S: OfNumbers> {
     pub z: Scaled,
-    /// Rounding errors that it may have, relatively, as far as the propagation makes them.
+    /// The relative rounding error of the propagation.
     pub error: f64,
-    /// By step, in the order of the keys.
+    /// The message of each step, its rows in ascending order of the keys.
     messages: Vec<Rows<S::Entry>>,
 }
 
 impl<S: OfNumbers> Listed<S> {
-    /// The number that a message has for the values of positions.
+    /// Returns the entry of the message of step `from` at the positions' values.
     pub fn value(&self, from: u32, semiring: S, value: impl Fn(u32) -> u32) -> Scaled {
         let Rows { layout, keys, entries } = &self.messages[from as usize];
         keys.binary_search(&layout.key(value)).map_or(Scaled::ZERO, |row| semiring.value(entries[row]))
     }
 }
 
-/// Makes all messages of an exact plan, by the semiring of each position; nothing where they would take more than
-/// `most` rows, those on the way included, or where keys would be too long.
+/// Computes all messages of an exact plan, with the semiring of each position. Returns `None` if the messages and
+/// intermediate results would take more than `most` rows, or if keys would be too long.
 ///
 /// # Errors
-/// [`Trouble`].
+/// Returns [`Trouble`] if products may be below the range of the numbers, or if `stop` is set.
 pub(super) fn collect<S: OfNumbers>(
     planned: Planned<'_>,
     semiring: &dyn Fn(u32) -> S,
@@ -130,7 +131,7 @@ pub(super) fn collect<S: OfNumbers>(
     Ok(Some(found))
 }
 
-/// A message with its keys as a clique has them.
+/// Returns a message with its keys in the layout of a clique.
 fn moved<E: Copy>(message: &Rows<E>, layout: &Layout) -> Rows<E> {
     let moves: Vec<(u32, Key, u32)> = message
         .layout
@@ -146,13 +147,13 @@ fn moved<E: Copy>(message: &Rows<E>, layout: &Layout) -> Rows<E> {
     }
 }
 
-/// 1 for all values of a position, whose variable no function reads.
+/// Returns a table of 1 for all values of a position, for variables that no function reads.
 fn values<S: OfNumbers>(position: u32, semiring: S, domains: &[u32]) -> Rows<S::Entry> {
     let keys: Vec<Key> = (0..domains[position as usize]).map(Key::from).collect();
     Rows { layout: Layout(vec![(position, 0, 0)]), entries: vec![semiring.one(); keys.len()], keys }
 }
 
-/// The entries above 0 of a function; `positions` and `sizes` by variable.
+/// Returns the entries above 0 of a function; `positions` and `sizes` are indexed by variable.
 fn listed<S: OfNumbers>(
     function: &Factor,
     semiring: S,
@@ -175,7 +176,8 @@ fn listed<S: OfNumbers>(
     Rows { layout: own, keys, entries }
 }
 
-/// The products of all tables, whose keys are those of the clique; nothing once there are no rows left for them.
+/// Returns the product of all tables, whose keys have the layout of the clique, or `None` if it would exceed `most`
+/// rows. Lowers `most` by the rows used.
 fn join<S: OfNumbers>(
     mut tables: Vec<Rows<S::Entry>>,
     layout: &Layout,
@@ -219,7 +221,7 @@ fn join<S: OfNumbers>(
     Ok(Some(all))
 }
 
-/// A clique's rows without the position that the step eliminates, in the order of their keys.
+/// Eliminates the step's position from a clique's rows, and sorts the result by key.
 fn fold<S: OfNumbers>(
     all: Rows<S::Entry>,
     step: &Step,

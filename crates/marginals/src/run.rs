@@ -1,4 +1,4 @@
-//! The sums of what is prepared: on a device or the CPU, at once, or in slices where tables do not fit.
+//! Sums of prepared products: on a device or the CPU, at once, or in slices if tables do not fit.
 
 use super::conditioned::{Allowed, Conditioned, Each, limited};
 use super::on_device::{self, OnDevice};
@@ -13,21 +13,22 @@ use crate::stop::Stop;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why a device has no result.
+/// The reason why a device has no result.
 enum NotThere {
-    /// It was told to stop.
+    /// The run was stopped.
     Stopped(Error),
-    /// The CPU goes on.
+    /// The CPU takes over.
     Trouble(String),
 }
 
 impl Prepared {
-    /// The sum and the posteriors: on the device that was given, or in as many bytes as [`Self::tree`] says; twice as
-    /// many where products could be below the range of doubles and so many are allowed. Where tables do not fit, some
-    /// variables have each of their values in turn: on a device, and on the CPU where [`Self::end_at`] says how long.
+    /// Computes the sum and the posteriors, on the device if one is selected, otherwise in the bytes that
+    /// [`Self::tree`] returns. If products could be below the range of doubles, it takes twice the bytes, as far as the
+    /// memory limit allows. If tables do not fit, some variables take each of their values in turn: always on a device,
+    /// on the CPU only after [`Self::end_at`].
     ///
     /// # Errors
-    /// [`Error::Memory`], [`Error::Stopped`].
+    /// Returns [`Error::Memory`] if the tables exceed the memory limit, and [`Error::Stopped`] if `stop` is set.
     pub fn run(&self, stop: &Stop) -> Result<Marginals, Error> {
         let Some(tree) = &self.tree else { return Ok(self.impossible()) };
         let mut trouble = None;
@@ -38,7 +39,7 @@ impl Prepared {
                 Err(NotThere::Trouble(why)) => trouble = Some(why),
             }
         }
-        // as the largest sums have it: numbers of their own would compile all of elimination twice more
+        // the semiring of marginal MAP, because another type would compile all of elimination twice more
         let found = match self.run_here(tree, SumMax { numbers: SumProduct, max: false }, stop) {
             Err(Trouble::Narrow) => self.run_here(tree, SumMax { numbers: WideSumProduct, max: false }, stop)?,
             done => done?,
@@ -46,9 +47,9 @@ impl Prepared {
         Ok(Marginals { trouble, ..self.result(tree, found) })
     }
 
-    /// The same on the CPU, by numbers of one kind.
+    /// Computes the sum and the posteriors on the CPU, with one kind of numbers.
     fn run_here<S: OfNumbers>(&self, tree: &Tabled, semiring: S, stop: &Stop) -> Result<Propagated, Trouble> {
-        // a plan's bytes are those of doubles
+        // the plan counts the bytes of doubles
         let wide = size_of::<S::Entry>().div_ceil(size_of::<f64>()) as u64;
         let bytes = |tree: &Tabled| tree.sizes(self.only_z).bytes.saturating_mul(wide);
         if bytes(tree) <= self.memory {
@@ -67,7 +68,7 @@ impl Prepared {
         sliced.ok_or_else(|| why().into())
     }
 
-    /// The same on a device.
+    /// Computes the sum and the posteriors on a device.
     fn run_on(&self, tree: &Tabled, gpu: &Arc<Gpu>, stop: &Stop) -> Result<Marginals, NotThere> {
         let (label, asked) = (gpu.cuda().label(), self.asked_of(tree));
         let (mut transfer_s, mut kernels_s) = (0.0, 0.0);
@@ -109,7 +110,7 @@ impl Prepared {
         }
     }
 
-    /// The sum and the posteriors by slices that fit. Nothing where they would take too long.
+    /// Computes the sum and the posteriors by slices that fit. Returns `None` if they would take too long.
     fn run_slices(
         &self,
         tree: &Tabled,
@@ -124,7 +125,7 @@ impl Prepared {
         }
     }
 
-    /// What a propagation found.
+    /// Returns the result of a propagation.
     pub(super) fn result(&self, tree: &Tabled, found: Propagated) -> Marginals {
         let Propagated { z, error, posteriors, posterior_error, collect_s, distribute_s } = found;
         let mut marginals = Marginals { collect_s, distribute_s, ..self.result_of(&tree.sliced, z, error) };
@@ -134,7 +135,7 @@ impl Prepared {
         marginals
     }
 
-    /// The sum, without posteriors but of what is observed.
+    /// Returns the result for a sum, with the posteriors of observed variables only.
     pub(super) fn result_of(&self, sliced: &Sliced, z: Scaled, error: f64) -> Marginals {
         if z.mantissa == 0.0 {
             return self.impossible();
@@ -161,7 +162,7 @@ impl Prepared {
         marginals.underflow = tree.sliced.is_near;
     }
 
-    /// The result where no assignment has a product above 0.
+    /// Returns the result if no assignment has a product above 0.
     pub(super) fn impossible(&self) -> Marginals {
         Marginals {
             ln_z: f64::NEG_INFINITY,
@@ -178,7 +179,7 @@ impl Prepared {
         }
     }
 
-    /// 0 and 1 for what is observed.
+    /// Returns posteriors of 0 and 1 for the observed variables.
     fn observed_posteriors(&self) -> Vec<Option<Box<[f64]>>> {
         let certain = |variable: usize| {
             let value = self.observed[variable].filter(|_| self.asked[variable])?;

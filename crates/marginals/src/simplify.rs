@@ -1,6 +1,6 @@
-//! Smaller products with the same sum: axes that a table does not depend on, variables with one possible value and
-//! variables that another one determines are left out. That lowers the width of networks with deterministic functions:
-//! elimination connects all neighbours of a variable, substitution none.
+//! Smaller products with the same sum: axes on which a table does not depend, variables with one possible value and
+//! variables that another one determines are left out. That lowers the induced width of networks with deterministic
+//! functions, because elimination connects all neighbours of a variable and substitution none.
 
 use crate::error::Error;
 use crate::model::{Factor, Odometer};
@@ -8,43 +8,46 @@ use crate::stop::Stop;
 use crate::tensor;
 use std::collections::BTreeSet;
 
-/// A variable that is no part of a product, as it has one value for each value of another one.
+/// A variable that was left out of a product because it has one value for each value of another variable.
 #[derive(Clone, Debug, PartialEq)]
+/// The variable that was left out.
 pub struct LeftOut {
     pub variable: u32,
-    /// The other variable; none where all values but one have a sum of 0.
+    /// The other variable; `None` if all values but one have a sum of 0.
+    /// Its value for each value of the other variable, or its only value.
     pub by: Option<u32>,
     pub values: Box<[u32]>,
 }
 
 impl LeftOut {
-    /// Its only value, where all others have a sum of 0.
+    /// Returns the only value of the variable if all others have a sum of 0.
     pub fn fixed(&self) -> Option<u32> {
         if self.by.is_none() { self.values.first().copied() } else { None }
     }
 }
 
-/// Which variables a product keeps that follow from others.
+/// The variables that a product keeps although they follow from others.
 #[derive(Clone, Copy)]
 pub(super) enum Keep<'a> {
+    /// All variables are kept.
     All,
-    /// Those that are true here, unless they have one value only.
+    /// The variables for which this is true are kept, unless they have only one value.
     These(&'a dyn Fn(u32) -> bool),
 }
 
 /// A product that is being simplified.
 pub(super) struct Simplifier<'a> {
     domains: &'a [u32],
-    /// Which variables are not substituted.
+    /// Whether a variable is never substituted.
     keeps: &'a dyn Fn(u32) -> bool,
     pub functions: Vec<Factor>,
-    /// By variable, the functions that read it or did.
+    /// For each variable, the functions that have or had it in their scope.
     on: Vec<Vec<usize>>,
-    /// By variable, which values have a sum that may be above 0.
+    /// For each variable, which values may have a sum above 0.
     possible: Vec<Vec<bool>>,
-    /// Functions to look at.
+    /// The functions that are still to be examined.
     open: BTreeSet<usize>,
-    /// Each in terms of those after it and those that stay.
+    /// The variables left out, each in terms of later ones and of those that stay.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -59,10 +62,10 @@ impl<'a> Simplifier<'a> {
         Simplifier { domains, keeps, functions, on, possible, open, left_out: Vec::new() }
     }
 
-    /// Simplifies all that it can; false where every product is 0.
+    /// Simplifies the product as far as possible. Returns false if every product is 0.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn run(&mut self, stop: &Stop) -> Result<bool, Error> {
         while let Some(index) = self.open.pop_first() {
             stop.check()?;
@@ -77,7 +80,7 @@ impl<'a> Simplifier<'a> {
         Ok(true)
     }
 
-    /// Leaves out the variables that a function does not depend on.
+    /// Removes the axes on which a function does not depend.
     fn drop_axes(&mut self, index: usize) {
         let mut axis = 0;
         while let Some(&variable) = self.functions[index].scope.get(axis) {
@@ -92,8 +95,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Rules out values of which a function has no entry above 0 (arc consistency: Mackworth, 1977); false where no
-    /// assignment is left.
+    /// Rules out values for which a function has no entry above 0 (arc consistency: Mackworth, 1977). Returns false if
+    /// no assignment is left.
     fn rule_out(&mut self, index: usize) -> bool {
         let scope = self.functions[index].scope.clone();
         let mut seen: Vec<Vec<bool>> = scope.iter().map(|&v| vec![false; self.domains[v as usize] as usize]).collect();
@@ -119,7 +122,7 @@ impl<'a> Simplifier<'a> {
         true
     }
 
-    /// A variable that another one of the function determines, with no smaller domain.
+    /// Returns a variable of the function that another one of no larger domain determines.
     fn determined(&self, index: usize) -> Option<LeftOut> {
         let function = &self.functions[index];
         let (scope, size) = (&function.scope, |v: u32| self.domains[v as usize] as usize);
@@ -136,7 +139,7 @@ impl<'a> Simplifier<'a> {
                     is_function &= *value == digits[axis] as u32;
                 });
                 if is_function {
-                    // a value that leaves none has a sum of 0 whatever stands there
+                    // a value without an entry above 0 has a sum of 0, whatever it is mapped to
                     let values = values.into_iter().map(Option::unwrap_or_default).collect();
                     return Some(LeftOut { variable, by: Some(by), values });
                 }
@@ -145,7 +148,7 @@ impl<'a> Simplifier<'a> {
         None
     }
 
-    /// Calls with the values of each entry above 0 whose values are all possible.
+    /// Calls `with` for each entry above 0 whose values are all possible.
     fn entries(&self, index: usize, mut with: impl FnMut(&[usize])) {
         let Factor { scope, table, .. } = &self.functions[index];
         let mut odometer = Odometer::new(scope.iter().map(|&v| self.domains[v as usize] as usize).collect());
@@ -173,7 +176,7 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// A function with one variable replaced by its value for each value of another, or by one value.
+/// Returns a function with one variable replaced by its value for each value of another, or by one value.
 fn substitute(function: &Factor, domains: &[u32], variable: u32, by: Option<u32>, values: &[u32]) -> Factor {
     let (mut scope, mut axes, mut own) = (Vec::new(), Vec::new(), 0);
     for (&v, stride) in function.scope.iter().zip(strides(function, domains)) {
@@ -194,11 +197,11 @@ fn substitute(function: &Factor, domains: &[u32], variable: u32, by: Option<u32>
         let domain = domains[v as usize] as usize;
         places = places.into_iter().flat_map(|at| (0..domain).map(move |value| at + along(value))).collect();
     }
-    // a part of a table fits doubles as the whole does
+    // a part of a table fits doubles if the whole does
     Factor::of(&scope, places.len(), |index| function.entry(places[index])).swap_remove(0)
 }
 
-/// How far entries with adjacent values of each variable are apart.
+/// Returns the distance of entries with adjacent values of each variable.
 pub(super) fn strides(function: &Factor, domains: &[u32]) -> Vec<usize> {
     let sizes: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
     tensor::strides(&sizes)

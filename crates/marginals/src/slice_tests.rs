@@ -1,4 +1,4 @@
-//! Sums in slices, where tables do not fit: against enumeration, and against those at once.
+//! Sums in slices if tables do not fit, compared with enumeration and with sums at once.
 
 use super::device_tests::{line, near};
 use super::tests::{agrees, evidence, models, random};
@@ -13,7 +13,8 @@ use crate::stop::Stop;
 use std::time::Duration;
 use std::time::Instant;
 
-/// Variables on a line, three neighbours and a hub of 16 values in each function: slices by the hub repeat little.
+/// Returns variables on a line, of which each function has three neighbours and a hub of 16 values; slices by the hub
+/// repeat little work.
 fn fan(rng: &mut Rng, n: u32, domain: u32) -> Potentials {
     let mut potentials = Potentials::new("fan");
     for domain in std::iter::once(16).chain((0..n).map(|_| domain)) {
@@ -26,7 +27,7 @@ fn fan(rng: &mut Rng, n: u32, domain: u32) -> Potentials {
     potentials
 }
 
-/// So long that no share is too little.
+/// Returns a time so late that no limit matters.
 fn some_time() -> Instant {
     Instant::now() + Duration::from_secs(3600)
 }
@@ -38,13 +39,13 @@ fn slices_find_the_sums_and_posteriors_of_enumeration() {
     for case in 0..models() / 2 {
         let potentials = random(&mut rng);
         let evidence = evidence(&mut rng, &potentials);
-        // some plans fit once all variables have values only
+        // some plans fit only after all variables have values
         let memory = Some(8 << rng.below(8));
         let options = Options::default().with(|options| options.memory = memory);
         let mut prepared = Prepared::new(&potentials, &evidence, &options, &Stop::new()).expect("a plan");
         prepared.end_at(some_time());
         let found = match prepared.run(&Stop::new()) {
-            // not even a plan without tables
+            // not even a plan without tables fits
             Err(Error::Memory(_)) => continue,
             found => found.expect("not stopped"),
         };
@@ -88,7 +89,7 @@ fn only_sums_and_single_posteriors_come_in_slices_too() {
     }
 }
 
-/// A device whose memory holds a part of the tables: slices run there.
+/// A device whose memory holds only a part of the tables runs slices.
 #[test]
 fn a_device_of_little_memory_takes_slices() {
     let Some(cuda) = fangs_testing::gpu() else { return };

@@ -1,4 +1,4 @@
-//! What is left of a product once variables are observed: smaller tables over fewer variables, each scope once.
+//! A product after variables are observed: smaller tables over fewer variables, with one function for each scope.
 
 use super::evidence::Evidence;
 use super::near::near;
@@ -19,31 +19,32 @@ use std::sync::Arc;
 pub struct Sliced {
     /// The variables that are left, by their indices in the whole.
     pub variables: Vec<u32>,
-    /// Their domain sizes.
+    /// The domain sizes of the variables that are left.
     pub domains: Vec<u32>,
-    /// The functions that are left, over indices among the variables; none is a constant, no two have the same
+    /// The functions that are left, over indices into `variables`. None is a constant, and no two have the same
     /// variables unless their product does not fit doubles.
     pub functions: Vec<Factor>,
-    /// By function, the power of two of the least entry but 0 of its table.
+    /// For each function, the exponent of the smallest entry above 0 of its table.
     pub least: Vec<i64>,
-    /// What else is left out, each in terms of those after it and those that are left, by their indices in the whole.
+    /// The other variables left out, each in terms of later ones and of those that are left, by their indices in the
+    /// whole.
     pub left_out: Vec<LeftOut>,
-    /// The constants.
+    /// The product of the constants.
     pub constant: Scaled,
-    /// How far the product of constants and entries is from that of the file's numbers, relatively.
+    /// The relative error of the product of constants and entries, against that of the file's numbers.
     pub rounding: f64,
-    /// Whether entries are left out that matter for other observations only.
+    /// Whether entries were dropped that matter for other observations only.
     pub is_near: bool,
 }
 
 impl Sliced {
-    /// Slices tables by the observed values. Variables that `asked` does not have and that a single function reads,
-    /// which sums to 1 over them, are left out with it, again and again: barren leaves of a Bayesian network. So are
-    /// others that follow from those left ([`Simplifier`]), but those to `keep`. Nothing where the observations
-    /// contradict each other.
+    /// Slices the tables by the observed values. Barren leaves of a Bayesian network are removed repeatedly: variables
+    /// that are not `asked` for and that only one function reads, together with that function if it sums to 1 over
+    /// them. Variables that follow from others are substituted ([`Simplifier`]), except those to `keep`. Returns `None`
+    /// if the observations contradict each other.
     ///
     /// # Errors
-    /// Evidence that does not fit; [`Error::Stopped`].
+    /// Returns an error if the evidence does not fit, and [`Error::Stopped`] if `stop` is set.
     pub(super) fn new(
         potentials: &Potentials,
         evidence: &Evidence,
@@ -89,7 +90,7 @@ impl Sliced {
         Ok(Some(sliced))
     }
 
-    /// Adds a function, or multiplies it to the one of the same variables.
+    /// Adds a function, or multiplies it into the one of the same variables.
     fn add(&mut self, functions: &mut Functions, factor: Factor, domains: &[u32]) {
         if factor.scope.is_empty() {
             self.constant = self.constant.times(factor.entry(0));
@@ -101,12 +102,12 @@ impl Sliced {
         if let Some(&known) = functions.places.get(&sorted) {
             let other = &functions.list[known];
             let is_deep = factor.depths.is_some() || other.depths.is_some();
-            // entries with depths are multiplied as they lie
+            // functions with depths are multiplied only if their axes have the same order
             if !is_deep || factor.scope == other.scope {
                 let own = arrange(&factor, &other.scope, domains);
                 let entry = |index: usize| other.entry(index).times(own.entry(index));
                 let product = Factor::whole(&other.scope, own.table.len(), entry);
-                // where the product does not fit both stay
+                // if the product does not fit doubles, both functions stay
                 if is_deep || product.depths.is_none() {
                     functions.list[known] = product;
                     self.rounding += ROUNDOFF;
@@ -118,7 +119,7 @@ impl Sliced {
         functions.list.push(factor);
     }
 
-    /// Leaves out barren variables with their functions.
+    /// Removes barren variables with their functions.
     fn prune(&mut self, domains: &[u32], asked: impl Fn(u32) -> bool, stop: &Stop) -> Result<(), Error> {
         let mut reading: Vec<Vec<usize>> = vec![Vec::new(); domains.len()];
         for (index, function) in self.functions.iter().enumerate() {
@@ -134,7 +135,7 @@ impl Sliced {
             if dropped[function] || !sums_to_one(own, variable, domains) {
                 continue;
             }
-            // each sum is 1 but for the rounding of as many numbers
+            // each sum is 1 up to the rounding of its terms
             self.rounding += 2.0 * f64::from(domains[variable as usize]) * ROUNDOFF;
             (dropped[function], barren[variable as usize]) = (true, true);
             for &other in &own.scope {
@@ -150,7 +151,7 @@ impl Sliced {
         Ok(())
     }
 
-    /// Leaves out what follows from the rest; whether anything did, so that more may.
+    /// Leaves out variables that follow from others. Returns whether anything changed, so that more may follow.
     fn simplify(&mut self, domains: &[u32], keeps: &dyn Fn(u32) -> bool, stop: &Stop) -> Result<bool, Error> {
         let count = self.functions.len();
         let mut simplifier = Simplifier::new(std::mem::take(&mut self.functions), domains, keeps);
@@ -170,7 +171,7 @@ impl Sliced {
         Ok(is_simpler)
     }
 
-    /// Counts the variables that are left.
+    /// Renumbers the variables that are left.
     pub(super) fn renumber(&mut self, domains: &[u32]) {
         let mut places = vec![u32::MAX; domains.len()];
         (0..).zip(&self.variables).for_each(|(place, &v)| places[v as usize] = place);
@@ -181,13 +182,13 @@ impl Sliced {
         self.domains = self.variables.iter().map(|&v| domains[v as usize]).collect();
     }
 
-    /// Whether a product may be above 0, as far as single functions say.
+    /// Returns whether a product may be above 0, as far as each function alone shows.
     pub fn is_possible(&self) -> bool {
         let some = |function: &Factor| function.table.iter().any(|&entry| entry > 0.0);
         self.constant.mantissa > 0.0 && self.functions.iter().all(some)
     }
 
-    /// The variables that those asked for follow from, besides these themselves.
+    /// Returns the requested variables together with those from which they follow.
     pub fn needed(&self, asked: &[bool]) -> Vec<bool> {
         let mut needed = asked.to_vec();
         for LeftOut { variable, by, .. } in &self.left_out {
@@ -196,12 +197,13 @@ impl Sliced {
         needed
     }
 
-    /// The value of a variable that was left out as it has no other.
+    /// Returns the value of a variable that was left out because it has only one.
     pub fn fixed(&self, variable: u32) -> Option<u32> {
         self.left_out.iter().find(|own| own.variable == variable)?.fixed()
     }
 
-    /// Posteriors of variables that were left out, from those of the others; how many numbers were added for one.
+    /// Computes the posteriors of variables that were left out from those of the others. Returns the largest number of
+    /// terms of a posterior.
     pub fn complete(&self, domains: &[u32], posteriors: &mut [Option<Box<[f64]>>]) -> u32 {
         let mut most = 0;
         for LeftOut { variable, by, values } in self.left_out.iter().rev() {
@@ -215,13 +217,13 @@ impl Sliced {
         most
     }
 
-    /// The constants and the powers of two that were taken out of the functions.
+    /// Returns the constants times the powers of two of all functions.
     pub fn taken_out(&self) -> Scaled {
         let exponents: i64 = self.functions.iter().map(|function| function.exponent).sum();
         Scaled { exponent: self.constant.exponent + exponents, ..self.constant }
     }
 
-    /// What is left as a product of its own, over indices among its variables.
+    /// Returns this product as potentials of their own, over indices into `variables`.
     pub fn potentials(&self) -> Potentials {
         let constant = Factor::constant(self.constant);
         let variable = |&domain: &u32| Variable { domain, name: None, values: None };
@@ -262,7 +264,7 @@ impl Sliced {
         (product, self.rounding + (self.functions.len() + 2) as f64 * ROUNDOFF)
     }
 
-    /// The scopes as a problem that costs nothing: what orders and plans look at.
+    /// Returns the scopes as a problem without costs, for orders and plans.
     pub fn structure(&self) -> Problem {
         let table = |arity| Table::Sparse(Arc::new(SparseTable::new(arity, 0, Vec::new(), Vec::<Cost>::new())));
         let function = |own: &Factor| CostFunction { scope: own.scope[..].into(), table: table(own.scope.len()) };
@@ -283,7 +285,7 @@ struct Functions {
     places: FxHashMap<Box<[u32]>, usize>,
 }
 
-/// A function over the variables that are not observed.
+/// Returns a function over the variables that are not observed.
 pub(super) fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]) -> Factor {
     if function.scope.iter().all(|&v| observed[v as usize].is_none()) {
         return function.clone();
@@ -293,7 +295,7 @@ pub(super) fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]
     Factor::whole(&scope, places.len(), |index| function.entry(places[index]))
 }
 
-/// The same function with its variables in another order.
+/// Returns a function with its variables in another order.
 fn arrange(function: &Factor, scope: &[u32], domains: &[u32]) -> Factor {
     if *function.scope == *scope {
         return function.clone();
@@ -302,15 +304,15 @@ fn arrange(function: &Factor, scope: &[u32], domains: &[u32]) -> Factor {
     Factor { scope: scope.into(), table: table.to_vec().into(), exponent: function.exponent, depths: None }
 }
 
-/// Whether the sums over a variable are 1, up to the rounding of the numbers added.
+/// Returns whether all sums over a variable are 1, up to the rounding of their terms.
 fn sums_to_one(function: &Factor, variable: u32, domains: &[u32]) -> bool {
     let off = 2.0 * f64::from(domains[variable as usize]) * ROUNDOFF;
-    // powers of two that no double holds: a sum of table entries is compared as it is scaled
+    // an exponent may exceed the range of doubles, so the sum is scaled before it is compared
     let is_one = |sum: f64| (Scaled::with(sum, function.exponent).double() - 1.0).abs() <= off;
     sums_over(function, variable, domains).all(is_one)
 }
 
-/// The sums over one of a function's variables, by the values of the others.
+/// Returns the sums over one of a function's variables, by the values of the others.
 pub(super) fn sums_over(function: &Factor, variable: u32, domains: &[u32]) -> impl Iterator<Item = f64> {
     let axis = function.scope.iter().position(|&v| v == variable).unwrap_or(0);
     let inner = strides(function, domains)[axis];

@@ -15,12 +15,12 @@ use crate::simplify::Keep;
 use crate::stop::Stop;
 use std::time::Duration;
 
-/// Random products that are enumerated; more by FANGS_RANDOM_MODELS.
+/// Returns the number of random products to enumerate; FANGS_RANDOM_MODELS sets it.
 pub(super) fn models() -> u64 {
     std::env::var("FANGS_RANDOM_MODELS").ok().and_then(|models| models.parse().ok()).unwrap_or(2000)
 }
 
-/// A product of up to nine variables, with zeros, equal tables, constants, unary functions and repeated scopes.
+/// Returns a product of up to nine variables, with zeros, equal tables, constants, unary functions and repeated scopes.
 pub(super) fn random(rng: &mut Rng) -> Potentials {
     let mut potentials = Potentials::new("random");
     for _ in 0..1 + rng.below(9) {
@@ -28,7 +28,7 @@ pub(super) fn random(rng: &mut Rng) -> Potentials {
         let _ = potentials.variable(Variable { domain, name: None, values: None }).expect("it has values");
     }
     let n = potentials.domains.len();
-    // most networks are near 1, some span hundreds of powers of ten
+    // most potentials are near 1, some span hundreds of powers of ten
     let spread = [1, 1, 1, 40, 400][rng.index(5)];
     let zeros = rng.below(4);
     for _ in 0..rng.index(2 * n + 2) {
@@ -37,7 +37,7 @@ pub(super) fn random(rng: &mut Rng) -> Potentials {
         scope.truncate(rng.index(4.min(n + 1)));
         let entries: usize = scope.iter().map(|&v| potentials.domains[v as usize] as usize).product();
         let kind = rng.below(7);
-        // of some the first variable determines the last one
+        // in some functions the first variable determines the last one
         let domain = scope.last().map_or(1, |&v| potentials.domains[v as usize] as usize);
         let run = scope.first().map_or(1, |&v| entries / potentials.domains[v as usize] as usize).max(domain);
         let mut only = 0;
@@ -58,7 +58,7 @@ pub(super) fn random(rng: &mut Rng) -> Potentials {
     potentials
 }
 
-/// Observed values and weights of some variables.
+/// Returns random evidence: observed values and weights of some variables.
 pub(super) fn evidence(rng: &mut Rng, potentials: &Potentials) -> Evidence {
     let mut evidence = Evidence::default();
     for (variable, &domain) in (0..).zip(&potentials.domains) {
@@ -71,7 +71,7 @@ pub(super) fn evidence(rng: &mut Rng, potentials: &Potentials) -> Evidence {
     evidence
 }
 
-/// The sum and the sums of each value, by enumeration.
+/// Returns the sum and the sums of each value, by enumeration.
 pub(super) fn enumerate(potentials: &Potentials, evidence: &Evidence) -> (Scaled, Vec<Vec<Scaled>>) {
     let mut sums: Vec<Vec<Scaled>> = potentials.domains.iter().map(|&d| vec![Scaled::ZERO; d as usize]).collect();
     let mut products = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn enumerate(potentials: &Potentials, evidence: &Evidence) -> (Scaled
     }
 }
 
-/// By halves, so that little is rounded.
+/// Returns the sum, added pairwise to limit rounding.
 fn sum(products: &[Scaled]) -> Scaled {
     match products {
         [] => Scaled::ZERO,
@@ -107,7 +107,7 @@ fn sum(products: &[Scaled]) -> Scaled {
     }
 }
 
-/// What was found, for the checker.
+/// Returns a result as a claim for the checker.
 fn claim(evidence: &Evidence, found: &Marginals) -> MarginalsClaim {
     let all = (0..).zip(&found.posteriors);
     MarginalsClaim {
@@ -121,7 +121,7 @@ fn claim(evidence: &Evidence, found: &Marginals) -> MarginalsClaim {
     }
 }
 
-/// Compares with enumeration; whether there was anything to sum.
+/// Compares a result with enumeration. Returns whether the sum is above 0.
 pub(super) fn agrees(case: u64, potentials: &Potentials, evidence: &Evidence, found: &Marginals) -> bool {
     let (z, sums) = enumerate(potentials, evidence);
     assert!(!found.underflow);
@@ -130,7 +130,7 @@ pub(super) fn agrees(case: u64, potentials: &Potentials, evidence: &Evidence, fo
         assert!(found.posteriors.iter().all(Option::is_none));
         return false;
     }
-    // what enumeration itself loses
+    // the error of the enumeration itself
     let own = 1e-13;
     assert!((found.ln_z - z.ln()).abs() <= found.error_bound + own, "case {case}: {} {}", found.ln_z, z.ln());
     assert!(found.error_bound < 1e-10 && found.posterior_error < 1e-10, "{found:?}");
@@ -169,7 +169,7 @@ fn sums_and_posteriors_are_those_of_enumeration() {
         possible += u64::from(agrees(case, &potentials, &evidence, &found));
         let claim = claim(&evidence, &found);
         let _ = check_marginals(&potentials, &claim, &Stop::new()).unwrap_or_else(|error| panic!("{case}: {error}"));
-        // only some of it, by a smaller tree
+        // fewer posteriors, by a smaller tree
         let variable = rng.index(n);
         let some = options.with(|options| options.variables = Some(vec![variable as u32]));
         let own = compute(&potentials, &evidence, &some, &Stop::new()).expect("it fits");
@@ -276,13 +276,13 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
         let whole = 8 << rng.below(6);
         let exact = [1.0, 6.0, 40.0][rng.index(3)];
         let part = 8 << rng.below(6);
-        // by parts alone, and with a search beside them
+        // with parts alone, and with a component search in parallel
         for states in [0, tuning::SIZES.states] {
             let sizes = Sizes { whole: (whole, 16 * whole), part, exact, states };
             let mut before = (f64::NEG_INFINITY, f64::INFINITY);
             let mut tell = |bounds: &SumBounds| {
                 let SumBounds { lower, upper, .. } = *bounds;
-                // the enumeration's logarithm is rounded as well
+                // the logarithm of the enumeration is rounded as well
                 let off = 1e-13 + 2.0 * f64::EPSILON * ln_z.abs().min(1e4);
                 assert!(lower <= ln_z + off && ln_z <= upper + off, "case {case}: {lower} {ln_z} {upper}");
                 assert!(
@@ -293,7 +293,7 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
                 steps += 1;
                 loose += u64::from(upper > ln_z + 1e-6);
             };
-            // every other time beside a search that finds nothing, and whose time cannot grow
+            // in every other case with a search that finds nothing and whose time limit cannot grow
             let seek = (case % 2 == 0).then_some(Seek { search: |_, _, _| None, time: Duration::MAX });
             let options = Options { seek, ..Options::default() };
             let found = bound_by(&sizes, &potentials, &evidence, &options, &Stop::new(), &mut tell).expect("bounds");
@@ -315,7 +315,7 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
     assert!(steps > models() && loose > models() / 4 && known > models() / 4, "{steps} {loose} {known}");
 }
 
-/// Some variables, which are maximised.
+/// Returns some random variables to be maximised.
 pub(super) fn some_of(rng: &mut Rng, potentials: &Potentials) -> Vec<u32> {
     let mut maximised: Vec<u32> = (0..potentials.domains.len() as u32).collect();
     rng.shuffle(&mut maximised);
@@ -323,7 +323,7 @@ pub(super) fn some_of(rng: &mut Rng, potentials: &Potentials) -> Vec<u32> {
     maximised
 }
 
-/// The logarithm of the largest sum, by enumeration.
+/// Returns the logarithm of the largest sum, by enumeration.
 pub(super) fn largest_sum(potentials: &Potentials, evidence: &Evidence, maximised: &[u32]) -> f64 {
     let sizes: Vec<usize> = maximised.iter().map(|&v| potentials.domains[v as usize] as usize).collect();
     let mut best = f64::NEG_INFINITY;
@@ -369,7 +369,7 @@ fn bounds_on_the_largest_sum_hold_and_meet() {
         let whole = 8 << rng.below(6);
         let exact = [1.0, 6.0, 40.0][rng.index(3)];
         let sizes = Sizes { whole: (whole, 16 * whole), part: 8 << rng.below(6), exact, states: 0 };
-        // with so little memory not even sums fit once all that is maximised has values
+        // with so little memory that sums do not fit even after all maximised variables have values
         let assignments: f64 = potentials.domains.iter().map(|&domain| f64::from(domain)).product();
         let memory = (assignments <= 200.0 && rng.below(2) == 0).then_some(16);
         let options = Options::default().with(|options| options.memory = memory);
@@ -433,7 +433,7 @@ fn what_follows_from_the_rest_is_left_out_and_changes_no_sum() {
 
 #[test]
 fn maxima_before_sums_where_cliques_would_be_large() {
-    // a star: all sums read the center, which is maximised with its rays as well
+    // a star: the center is summed, and eliminating it first makes one clique of all maximised rays
     let mut star = Potentials::new("star");
     for _ in 0..9 {
         let _ = star.variable(Variable { domain: 3, name: None, values: None }).expect("a variable");

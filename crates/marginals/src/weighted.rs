@@ -1,11 +1,11 @@
 //! Upper bounds on sums, and on largest sums, by weighted mini-buckets.
 //!
 //! By Hoelder's inequality the sum over x of a product of functions f_i is at most the product of (sum over x of
-//! f_i^(1/w_i))^w_i, for weights w_i above 0 that add up to 1; in the limit of weight 0 a function's largest value
+//! f_i^(1/w_i))^w_i, for weights w_i above 0 that add up to 1. In the limit of weight 0 the largest value of a function
 //! counts (Liu and Ihler, "Bounding the partition function using Hoelder's inequality", 2011; with a weight of 1 for
-//! one part it is the mini-bucket bound of Dechter and Rish, 2003). A variable that is maximised has weights of 0; the
-//! bound holds where it goes before one that is summed, too, as the largest sum is at most the sum of largest values
-//! (Park and Darwiche, "Solving MAP exactly using systematic search", 2003).
+//! one mini-bucket it is the bound of Dechter and Rish, 2003). A maximised variable has weights of 0. The bound also
+//! holds if it is eliminated before a summed one, because the largest sum is at most the sum of largest values (Park
+//! and Darwiche, "Solving MAP exactly using systematic search", 2003).
 
 use super::sliced::Sliced;
 use crate::algebra::{OfNumbers, Range, SumMax, SumProduct};
@@ -18,24 +18,25 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use rayon::prelude::*;
 
-/// Entries between two looks at the stop flag.
+/// Entries between two checks of the stop flag.
 const CHUNK: usize = 1 << 14;
 
-/// How the parts of a bucket share its weight.
+/// How the mini-buckets of a bucket share its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weights {
-    /// The same for each.
+    /// All mini-buckets have equal weights.
     Equal,
-    /// All of it for the first: the others are maximised.
+    /// The first mini-bucket has all the weight; the others are maximised.
     First,
 }
 
-/// Functions to the power that their step has them in, each divided by its largest entry.
+/// Functions divided by their largest entry and raised to the power of their step.
 #[derive(Debug)]
 struct Powered<'a> {
     sliced: &'a Sliced,
-    /// By function.
+    /// The power of each function.
     powers: Vec<f64>,
+    /// The largest entry of each function.
     largest: Vec<f64>,
 }
 
@@ -49,10 +50,11 @@ impl Factors<SumMax<SumProduct>> for Powered<'_> {
     }
 }
 
-/// The upper bound that a plan gives, split or not, rounded up; `late` says which variables are maximised.
+/// Returns the upper bound that a plan gives, rounded up; its buckets may be split. `late` marks the maximised
+/// variables.
 ///
 /// # Errors
-/// No memory; [`Error::Stopped`].
+/// Returns an error if there is no memory for a table, and [`Error::Stopped`] if `stop` is set.
 pub(super) fn upper(
     sliced: &Sliced,
     plan: &EliminationPlan,
@@ -89,7 +91,7 @@ pub(super) fn upper(
                     if power == 1.0 {
                         least[from as usize] - 1
                     } else {
-                        // a power of what is below 1 everywhere could be below the range of doubles everywhere
+                        // without this division, powers of a message below 1 could all be below the range of doubles
                         let own = Spread::of(message);
                         z = z.times(Scaled::new(own.largest));
                         raise(message, own.largest, power, stop)?;
@@ -107,7 +109,7 @@ pub(super) fn upper(
         let message = &mut store.messages[index];
         let added = plan.domains[step.position as usize];
         if smallest < LEAST_EXPONENT {
-            // products below the range of doubles are 0: no more than this is missing
+            // products below the range of doubles became 0; at most this much is missing
             let missing = scale(f64::from(added), LEAST_EXPONENT);
             message.iter_mut().for_each(|entry| *entry += missing);
         }
@@ -115,7 +117,7 @@ pub(super) fn upper(
         let Range { exponent, least: own } = SumProduct.normalise(message);
         least[index] = own;
         z.exponent += exponent;
-        // powers within two roundings each, of quotients, by factors that are rounded
+        // roundings of the powers (two each), of the quotients and of the products
         error += f64::from(5 * step.inputs.len() as u32 + added + 4) * ROUNDOFF;
         if let ([], [root]) = (&step.scope[..], &store.messages[index][..]) {
             z = z.times(Scaled::new(*root));
@@ -124,7 +126,7 @@ pub(super) fn upper(
     Ok(z.times(Scaled::new(1.0 + 2.0 * error)))
 }
 
-/// The weight of each step; 0 where the largest value counts.
+/// Returns the weight of each step; 0 if the largest value counts.
 fn shares(plan: &EliminationPlan, weights: Weights, late: &[bool]) -> Vec<f64> {
     let mut shares = vec![0.0; plan.steps.len()];
     for (bounds, &variable) in plan.first.windows(2).zip(&plan.sequence) {
@@ -132,7 +134,7 @@ fn shares(plan: &EliminationPlan, weights: Weights, late: &[bool]) -> Vec<f64> {
             continue;
         }
         let bucket = bounds[0] as usize..bounds[1] as usize;
-        // what is lowered is maximised; a bucket has one step at least that is not
+        // lowered steps are maximised; each bucket has at least one other step
         let summed: Vec<usize> = bucket.filter(|&step| !plan.steps[step].lowered).collect();
         for (place, &step) in summed.iter().enumerate() {
             shares[step] = match weights {
@@ -144,12 +146,13 @@ fn shares(plan: &EliminationPlan, weights: Weights, late: &[bool]) -> Vec<f64> {
     shares
 }
 
-/// How different the entries of a table are.
+/// The spread of a table's entries.
 #[derive(Clone, Copy, Debug)]
 struct Spread {
-    /// The largest; 1 where all are 0.
+    /// The largest entry; 1 if all are 0.
     largest: f64,
-    /// A power of two that is no more than the least entry but 0, divided by the largest; not above 0.
+    /// An exponent of two, at most 0, such that no quotient of an entry above 0 and the largest entry is below that
+    /// power.
     least: i64,
 }
 
@@ -164,7 +167,7 @@ impl Spread {
     }
 }
 
-/// Raises all entries, divided by the largest, to a power.
+/// Divides all entries by `largest` and raises them to a power.
 fn raise(table: &mut [f64], largest: f64, power: f64, stop: &Stop) -> Result<(), Error> {
     if power == 1.0 {
         return Ok(());
@@ -175,7 +178,7 @@ fn raise(table: &mut [f64], largest: f64, power: f64, stop: &Stop) -> Result<(),
     })
 }
 
-/// A power, never below the range of doubles for what is not 0.
+/// Returns a power of an entry; a positive entry never becomes 0.
 #[inline]
 fn raised(entry: f64, power: f64) -> f64 {
     let all = match power {

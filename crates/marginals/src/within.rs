@@ -24,7 +24,7 @@ pub enum Sums {
 impl Prepared {
     /// Computes the sum within the time that [`Self::end_at`] sets. Bounds take an eighth of the time of the exact
     /// tables; they take the rest of the time if the tables do not fit or would take too long. `tell` receives all
-    /// improved bounds. The arguments are those of [`Self::new`]. Without a time limit this is [`Self::run`].
+    /// improved bounds. The arguments are those of [`Self::new`]. Without a time limit this calls [`Self::run`].
     ///
     /// # Errors
     /// Returns [`Error::Memory`] if the tables do not fit and there is no time limit, or if there is no memory for a

@@ -1,33 +1,33 @@
-//! Graphs to color and their networks: a variable for each vertex, colors as values, cost 1 for each edge of one color.
+//! Graph coloring problems and their networks: a variable for each vertex, a value for each color, and cost 1 for each
+//! edge whose ends have the same color.
 
 use crate::error::{Error, Warning};
 use crate::model::{Builder, Network};
 use crate::stop::Stop;
 
-/// Most colors: the table of an edge has their square.
+/// The maximum number of colors; the table of an edge has that number squared entries.
 const COLORS: u32 = 1 << 12;
 
 /// A graph to color, as a `.col` file states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// Its origin, for messages and summaries.
+    /// The graph's origin, for messages and summaries.
     pub name: String,
     /// Number of vertices. The file counts them from 1, this program from 0.
     pub vertices: u32,
-    /// The edges in file order, each pair of vertices once, the smaller one first.
+    /// The edges in file order, without duplicates, the smaller vertex first.
     pub edges: Vec<[u32; 2]>,
-    /// The vertices with an edge to themselves: a conflict in every coloring.
+    /// The vertices with a self-loop, each of which is a conflict in every coloring.
     pub loops: Vec<u32>,
-    /// Doubtful places of the file.
+    /// Warnings about suspicious input.
     pub warnings: Vec<Warning>,
 }
 
 impl Graph {
-    /// The network that counts the edges of one color: a function of cost 1 for each edge, also for one from a vertex
-    /// to itself.
+    /// Returns the network that counts conflicts: a function of cost 1 for each edge, and for each self-loop.
     ///
     /// # Errors
-    /// A number of colors that is 0 or too large; [`Error::Stopped`] once `stop` is set.
+    /// Returns an error if the number of colors is 0 or too large, and [`Error::Stopped`] if `stop` is set.
     pub fn network(&self, colors: u32, stop: &Stop) -> Result<Network, Error> {
         check_colors(colors)?;
         let mut builder = conflicts(&self.name, self.vertices, &self.edges, colors, stop)?;
@@ -39,17 +39,17 @@ impl Graph {
         Ok(network)
     }
 
-    /// The vertices as variables with a value for each possible color, without functions, for files of solutions and
-    /// reports where the number of colors is not given.
+    /// Returns a network without functions whose variables are the vertices, with one value for each possible color.
+    /// Reports and solution files use it when the number of colors is not given.
     ///
     /// # Errors
-    /// [`Error::Stopped`] once `stop` is set.
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn palette(&self, stop: &Stop) -> Result<Network, Error> {
         Ok(conflicts(&self.name, self.vertices, &[], self.vertices, stop)?.build())
     }
 }
 
-/// Begins the network that counts which of these edges have one color.
+/// Begins the network that counts which of `edges` have equal colors at both ends.
 pub fn conflicts(name: &str, vertices: u32, edges: &[[u32; 2]], colors: u32, stop: &Stop) -> Result<Builder, Error> {
     let mut builder = Network::builder(name);
     for vertex in stop.each(0..vertices) {
@@ -66,10 +66,10 @@ pub fn conflicts(name: &str, vertices: u32, edges: &[[u32; 2]], colors: u32, sto
     Ok(builder)
 }
 
-/// Refuses a number of colors that no network has.
+/// Checks that a number of colors is possible.
 ///
 /// # Errors
-/// [`Error::Usage`].
+/// Returns [`Error::Usage`] if `colors` is 0 or more than the maximum.
 pub fn check_colors(colors: u32) -> Result<(), Error> {
     if (1..=COLORS).contains(&colors) {
         return Ok(());
@@ -77,7 +77,7 @@ pub fn check_colors(colors: u32) -> Result<(), Error> {
     Err(Error::Usage(format!("--colors {colors}: between 1 and {COLORS} are possible")))
 }
 
-/// 1 on the diagonal.
+/// Returns the cost table of an edge: 1 on the diagonal, 0 elsewhere.
 fn one_color(colors: u32) -> Vec<i64> {
     let size = colors as usize;
     let mut costs = vec![0; size * size];

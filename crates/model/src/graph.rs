@@ -1,4 +1,4 @@
-//! The constraint graph of a problem as flat arrays, and its connected regions and color classes.
+//! The constraint graph of a problem as flat arrays, its connected regions and its color classes.
 
 use crate::error::Error;
 use crate::model::Problem;
@@ -6,16 +6,17 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Variables of a thread's turn, between two looks at the stop flag.
+/// The number of variables that a thread processes between two checks of the stop flag.
 const TURN: usize = 1 << 12;
-/// Room for variables, the threads of a device's block, from which color classes need not be of even width.
+/// The number of threads of a device's block, in variables. Color classes that can be this large are not balanced.
 const WIDE: usize = 1024;
-/// Members of a region between two looks at the stop flag.
+/// The number of members of a region between two checks of the stop flag.
 const LOOK_EVERY: usize = 64;
-/// Branching below which two assignments mostly differ in several components: the 100x100 grid has 3, rnd1000 10.
+/// The branching below which the difference of two assignments mostly has several components: the 100x100 grid has 3,
+/// rnd1000 10.
 const IN_PARTS: f64 = 5.0;
 
-/// Which variables share a function.
+/// The constraint graph: two variables are neighbours if a function reads both.
 #[derive(Debug, Default)]
 pub struct Graph {
     starts: Vec<u32>,
@@ -23,7 +24,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of a core.
+    /// Builds the graph of a reduced problem.
     pub fn new(problem: &Problem, stop: &Stop) -> Result<Self, Error> {
         let n = problem.variables();
         let mut ends = vec![0usize; n];
@@ -43,7 +44,7 @@ impl Graph {
                 }
             }
         }
-        // variables that share several functions stand in lists several times
+        // variables that share several functions occur in the lists several times
         let parts = (0..n.div_ceil(TURN)).into_par_iter().map(|part| {
             stop.check()?;
             let variables = part * TURN..n.min((part + 1) * TURN);
@@ -76,7 +77,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The graph of `n` variables with these edges, each of them once.
+    /// Builds the graph of `n` variables with these edges, which must be distinct.
     pub fn of_edges(n: usize, edges: &[[u32; 2]], stop: &Stop) -> Result<Self, Error> {
         let mut starts = vec![0u32; n + 1];
         for edge in stop.each(edges) {
@@ -98,48 +99,49 @@ impl Graph {
         Ok(Graph { starts, neighbours })
     }
 
-    /// Number of variables.
+    /// Returns the number of variables.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are no variables.
+    /// Returns whether there are no variables.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where each variable's neighbours begin, and all neighbours.
+    /// Returns the offset of each variable's neighbours (then the end), and all neighbours.
     pub fn arrays(&self) -> (&[u32], &[u32]) {
         (&self.starts, &self.neighbours)
     }
 
-    /// The neighbours of a variable, ascending.
+    /// Returns the neighbours of a variable, ascending.
     #[inline]
     pub fn neighbours(&self, variable: usize) -> &[u32] {
         &self.neighbours[self.starts[variable] as usize..self.starts[variable + 1] as usize]
     }
 
-    /// The mean number of further neighbours of a neighbour, b. Where two assignments differ in less than one in b
+    /// Returns the mean number of further neighbours of a neighbour, b. If two assignments differ in less than one in b
     /// variables, the difference has small components (Molloy, Reed, Random Structures & Algorithms 6, 1995).
     pub fn branching(&self) -> f64 {
         let degrees = || (0..self.len()).map(|v| self.neighbours(v).len() as f64);
         degrees().map(|degree| degree * (degree - 1.0)).sum::<f64>() / degrees().sum::<f64>().max(1.0)
     }
 
-    /// Whether the difference of two assignments mostly has several components.
+    /// Returns whether the difference of two assignments mostly has several components.
     pub fn falls_into_parts(&self) -> bool {
         self.branching() < IN_PARTS
     }
 
-    /// Color classes of a greedy coloring, variables of high degree first: variables of a class share no function.
-    /// Narrow classes are balanced: a device's threads take as many steps as the largest class needs.
+    /// Returns the color classes of a greedy coloring, variables of high degree first. Variables of a class share no
+    /// function. Small classes are balanced, because the threads of a device take as many steps as the largest class
+    /// needs.
     pub fn classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         let classes = self.greedy_classes(stop)?;
         let room = (self.len() / (classes.len() + 1)).next_power_of_two();
         if room < WIDE { self.first_fit(room, stop) } else { Ok(classes) }
     }
 
-    /// Color classes of a greedy coloring, variables of high degree first, as wide as they come.
+    /// Returns the color classes of a greedy coloring of unlimited class size, variables of high degree first.
     pub fn greedy_classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         self.first_fit(usize::MAX, stop)
     }
@@ -151,7 +153,7 @@ impl Graph {
     }
 }
 
-/// The variables, those of the most neighbours first, by counting.
+/// Returns the variables in descending order of degree, by counting sort.
 pub fn by_degree(n: usize, degree: impl Fn(u32) -> usize) -> Vec<u32> {
     let variables = 0..n as u32;
     let most = variables.clone().map(&degree).max().unwrap_or(0);
@@ -168,8 +170,8 @@ pub fn by_degree(n: usize, degree: impl Fn(u32) -> usize) -> Vec<u32> {
     order
 }
 
-/// Each variable, in order, joins the first class that has `room` for it and none of its neighbours. None where that
-/// takes more than `most` classes.
+/// Colors greedily: each variable, in order, joins the first class that has fewer than `room` members and none of its
+/// neighbours. Returns `None` if that takes more than `most` classes.
 pub fn first_fit<I: Iterator<Item = u32>>(
     order: &[u32],
     neighbours: impl Fn(u32) -> I,
@@ -179,7 +181,7 @@ pub fn first_fit<I: Iterator<Item = u32>>(
 ) -> Result<Option<Vec<Vec<u32>>>, Error> {
     let mut color = vec![u32::MAX; order.len()];
     let mut classes: Vec<Vec<u32>> = Vec::new();
-    // `taken[c] == v` says that a neighbour of v has color c
+    // `taken[c] == v` if a neighbour of v has color c
     let mut taken: Vec<u32> = Vec::new();
     for v in stop.each(order) {
         let v = *v?;
@@ -207,22 +209,23 @@ pub fn first_fit<I: Iterator<Item = u32>>(
     Ok(Some(classes))
 }
 
-/// Grows connected regions.
+/// Grows random connected regions of a graph; keeps its buffers between calls.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
     members: Vec<u32>,
     mark: Vec<u32>,
     round: u32,
-    /// For each member looked at: how often it draws, or 0 where a neighbour was left out.
+    /// For each member already expanded, the number of random draws it takes, or 0 if it has neighbours outside the
+    /// region.
     closed: Vec<u32>,
 }
 
 impl Region {
-    /// A connected region of `size` variables (of several components where one is too small): breadth first from a
-    /// random variable, where each neighbour is skipped with probability 1/2, so that shapes differ.
+    /// Grows a connected region of `size` variables, or of several components if one is too small. It proceeds
+    /// breadth-first from a random variable and skips each neighbour with probability 1/2, so that shapes differ.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn grow(&mut self, graph: &Graph, size: usize, rng: &mut Rng, stop: &Stop) -> Result<&[u32], Error> {
         let n = graph.len();
         self.mark.resize(n, 0);
@@ -234,7 +237,7 @@ impl Region {
         while self.members.len() < size.min(n) {
             if head == self.members.len() {
                 if skipped {
-                    // what was left out at random gets another chance before a new component begins
+                    // skipped neighbours get another chance before a new component begins
                     skipped = false;
                     head = 0;
                 } else {
@@ -252,7 +255,7 @@ impl Region {
             let v = self.members[head] as usize;
             head += 1;
             if let Some(&draws @ 1..) = self.closed.get(head - 1) {
-                // all around it are members, but it draws as often as before
+                // all of its neighbours are members; the draws keep the random sequence unchanged
                 for _ in 0..draws {
                     let _ = rng.draw();
                 }
@@ -293,7 +296,7 @@ impl Region {
 mod tests {
     use super::*;
 
-    /// The graph of `n` variables whose edges, smaller end first, are those that `edge` says.
+    /// Returns the graph of `n` variables with the edges for which `edge(smaller, larger)` holds.
     fn graph(n: u32, edge: impl Fn(u32, u32) -> bool) -> Graph {
         let mut graph = Graph { starts: vec![0], neighbours: Vec::new() };
         for v in 0..n {
@@ -340,7 +343,7 @@ mod tests {
         let widths =
             |graph: Graph| graph.classes(&Stop::new()).expect("no stop").iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(widths(graph(100, |_, _| false)), [64, 36]);
-        // of a star the rim would be one class
+        // without balancing, the leaves of a star would be one class
         assert_eq!(widths(graph(100, |v, _| v == 0)), [1, 64, 35]);
         assert_eq!(widths(graph(2 * WIDE as u32, |_, _| false)), [2 * WIDE]);
     }
@@ -349,7 +352,7 @@ mod tests {
     fn branching_is_that_of_what_one_comes_to() {
         assert_eq!(ring(100).branching(), 1.0);
         assert_eq!(graph(5, |_, _| true).branching(), 3.0);
-        // the middle is come to from everywhere, and each of the others leads nowhere but there
+        // of the 100 leaves each leads to the centre, which has 99 further neighbours; from the centre none is left
         assert_eq!(graph(101, |u, _| u == 0).branching(), 49.5);
         assert_eq!(graph(3, |_, _| false).branching(), 0.0);
     }

@@ -1,4 +1,4 @@
-//! Networks, what they mean, and certificates as plain data.
+//! Networks, their global cost functions and constraint graphs, and certificates as plain data.
 
 pub mod certificate;
 pub mod coloring;
@@ -6,6 +6,6 @@ pub mod globals;
 pub mod graph;
 pub mod model;
 
-// other crates, by the names that their areas have everywhere
+// modules of other crates, under the names that they have in every crate
 use fangs_base::{error, files, memory, rng, stop, threads};
 use fangs_device as device;

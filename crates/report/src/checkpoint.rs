@@ -1,4 +1,4 @@
-//! Checkpoints in a file, replaced as a whole.
+//! Checkpoints in a file that is replaced as a whole.
 
 use super::file::ReplacedFile;
 use crate::error::Error;
@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Part of the time between two checkpoints that making one may take: with writing it, under a hundredth.
+/// Divisor of the time between two checkpoints: creating one may take 1/200 of it; with writing it, under a hundredth.
 const SHARE: u32 = 200;
 
-/// Writes a checkpoint each time so much time has passed, and one at the end.
+/// Writes a checkpoint at regular intervals, and one at the end.
 #[derive(Debug)]
 pub struct CheckpointFile {
     every: Duration,
@@ -26,16 +26,16 @@ struct State {
 }
 
 impl CheckpointFile {
-    /// Prepares to write `path`; the file stays as it is until the first checkpoint.
+    /// Prepares to write `path`; the file is unchanged until the first checkpoint.
     ///
     /// # Errors
-    /// A path that cannot be written.
+    /// Fails if the path cannot be written.
     pub fn new(path: &Path, every: Duration) -> Result<Self, Error> {
         let state = State { file: ReplacedFile::new(path)?.synced(), last: Instant::now(), behind: false };
         Ok(CheckpointFile { every, state: Mutex::new(state) })
     }
 
-    /// Whether the file has the newest checkpoint, if there was one.
+    /// Returns whether the file has the newest checkpoint, or there was none.
     pub fn is_written(&self) -> bool {
         !self.state().behind
     }

@@ -1,4 +1,4 @@
-//! Several runs of one network: curves, primal integrals, differences.
+//! Comparison of several runs of one network: curves, primal integrals, differences.
 
 use super::plot::{Curve, Point};
 use crate::search::Summary;
@@ -6,13 +6,13 @@ use crate::search::Summary;
 /// The measure of a run's progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Seconds.
+    /// Time in seconds.
     Time,
-    /// Possibilities rated: independent of other load on the machine.
+    /// Evaluations, which do not depend on other load on the machine.
     Ratings,
 }
 
-/// A solution of a run.
+/// A solution of a run, with its cost and when it was found.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     time: f64,
@@ -34,12 +34,12 @@ impl Found {
 pub struct Trace(Vec<Found>);
 
 impl Trace {
-    /// Adds a solution of some cost found at a time, after a number of ratings.
+    /// Adds a solution, found at a time in seconds after a number of evaluations.
     pub fn push(&mut self, time: f64, ratings: u64, cost: f64) {
         self.0.push(Found { time, ratings: ratings as f64, cost });
     }
 
-    /// The cost known at a time.
+    /// Returns the cost of the incumbent at a time; `None` before the first solution.
     pub fn at(&self, time: f64) -> Option<f64> {
         let known = self.0.partition_point(|found| found.time <= time);
         Some(self.0[known.checked_sub(1)?].cost)
@@ -49,24 +49,24 @@ impl Trace {
 /// A measured run.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// Its solutions.
+    /// The solutions of the run.
     pub trace: Trace,
-    /// How it ended.
+    /// The summary of the run.
     pub summary: Summary,
 }
 
 impl Measured {
-    /// The best cost of several runs.
+    /// Returns the best cost of several runs; `None` if none has a solution.
     pub fn best<'a>(runs: impl Iterator<Item = &'a Measured>, maximise: bool) -> Option<f64> {
         let costs = runs.filter_map(|run| run.summary.cost).map(|cost| cost.as_f64());
         if maximise { costs.max_by(f64::total_cmp) } else { costs.min_by(f64::total_cmp) }
     }
 }
 
-/// The primal integral (Berthold, "Measuring the impact of primal heuristics", 2013) up to `end`, divided by `end`: the
-/// mean of |cost - best| / max(|cost|, |best|), 1 where there is no solution yet.
+/// Returns the primal integral (Berthold, "Measuring the impact of primal heuristics", 2013) up to `end`, divided by
+/// `end`: the mean of |cost - best| / max(|cost|, |best|), which counts as 1 before the first solution.
 pub fn primal_integral(trace: &Trace, best: Option<f64>, axis: Axis, end: f64) -> f64 {
     let Some(best) = best.filter(|_| end > 0.0) else { return 1.0 };
     let gap = |cost: f64| match (cost - best).abs() {
@@ -83,7 +83,7 @@ pub fn primal_integral(trace: &Trace, best: Option<f64>, axis: Axis, end: f64) -
     (sum + now * (end - since).max(0.0)) / end
 }
 
-/// The mean of some numbers and its standard error, which is 0 for a single one.
+/// Returns the mean of some numbers and its standard error, which is 0 for a single number.
 pub fn spread(numbers: &[f64]) -> (f64, f64) {
     let count = numbers.len().max(1) as f64;
     let mean = numbers.iter().sum::<f64>() / count;
@@ -91,7 +91,7 @@ pub fn spread(numbers: &[f64]) -> (f64, f64) {
     (mean, (variance / count).sqrt())
 }
 
-/// The median over runs of the best cost at a time; runs without a solution count as the worst.
+/// Returns the median over runs of the incumbent's cost at each time; runs without a solution count as the worst.
 pub fn median_curve(label: &str, runs: &[Measured], seconds: f64, maximise: bool) -> Curve {
     let mut times: Vec<f64> = runs.iter().flat_map(|run| run.trace.0.iter().map(|found| found.time)).collect();
     times.push(seconds);

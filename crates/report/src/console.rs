@@ -12,17 +12,17 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the progress line is drawn: often enough to show every second, and that the run is alive.
+/// Interval between two drawings of the progress line: short enough to show every second and that the run is alive.
 const FRAME: Duration = Duration::from_millis(200);
-/// Columns of the spinner and the blank after it, and one that stays free: some terminals wrap after the last.
+/// Columns of the spinner and the blank after it, and a free one, because some terminals wrap after the last column.
 const SPINNER: usize = 3;
-/// Rows of the terminal that the progress line takes at most, where the terminal is narrow.
+/// Largest number of terminal rows of the progress line, on a narrow terminal.
 const ROWS: usize = 3;
 
-/// The progress line. A terminal has one, so a process has one: whatever prints to the terminal takes it off meanwhile.
+/// The progress line. A process has at most one, because its terminal has one; other output suspends it.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Prints while the progress line is off the terminal.
+/// Prints while the progress line is hidden.
 pub fn beside_progress<R>(print: impl FnOnce() -> R) -> R {
     let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match line {
@@ -50,7 +50,7 @@ pub enum Verbosity {
     Verbose,
 }
 
-/// Standard error during a run. Clones share what the progress line shows.
+/// Standard error during a run. Clones share the content of the progress line.
 #[derive(Clone, Debug)]
 pub struct Console {
     verbosity: Verbosity,
@@ -59,22 +59,22 @@ pub struct Console {
     last: (f64, u64),
 }
 
-/// The parts of the progress line from the last event.
+/// The parts of the progress line that the last event determines.
 #[derive(Clone, Debug, Default)]
 struct State {
     sides: [String; 3],
     rate: Option<String>,
-    /// The time of the incumbent in seconds.
+    /// The time at which the incumbent was found, in seconds.
     improved_s: Option<f64>,
 }
 
 impl Console {
-    /// Warnings, and the output that `verbosity` allows besides the progress line.
+    /// Creates a console that prints warnings and what `verbosity` allows, without a progress line.
     pub fn new(verbosity: Verbosity) -> Self {
         Console { verbosity, state: Arc::default(), last: (0.0, 0) }
     }
 
-    /// Begins the progress line if standard error is a terminal and the verbosity allows it; [`end_progress`] ends it.
+    /// Starts the progress line if standard error is a terminal and the verbosity allows it; [`end_progress`] ends it.
     /// A separate thread draws it, so that the time advances while the run is busy.
     pub fn progress(self, activity: &Activity, started: Instant, budget: Option<Duration>) -> Self {
         if self.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal() {
@@ -90,7 +90,7 @@ impl Console {
             let style = ProgressStyle::with_template("{spinner} {shown}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("shown", shown);
             let line = ProgressBar::new_spinner().with_style(style);
-            // the library starts its thread and panics where it cannot
+            // the library starts a thread, and panics if it cannot
             if threads::any_left() {
                 line.enable_steady_tick(FRAME);
             }
@@ -119,12 +119,12 @@ impl Console {
         }
     }
 
-    /// Reports a problem, once.
+    /// Prints a warning.
     pub fn warn(&self, message: &str) {
         self.say(&format!("fangs: warning: {message}"));
     }
 
-    /// Reports doubtful places of a file, a line each.
+    /// Prints the warnings about a file, one line each.
     pub fn warn_of(&self, warnings: &[Warning]) {
         for warning in warnings {
             self.warn(&warning.to_string());
@@ -138,7 +138,7 @@ impl Console {
         }
     }
 
-    /// Prints a note, if verbose.
+    /// Prints a note, if the verbosity is `Verbose`.
     pub fn note(&self, message: &str) {
         if self.verbosity == Verbosity::Verbose {
             self.say(&format!("fangs: {message}"));
@@ -152,7 +152,7 @@ impl Console {
 }
 
 impl State {
-    /// The parts of the line in order; those not known yet are empty.
+    /// Returns the parts of the line in order; unknown parts are empty.
     fn parts(self, clock: String, doing: String) -> [String; 6] {
         let [mut best, bound, gap] = self.sides;
         if let Some(improved_s) = self.improved_s {
@@ -162,13 +162,13 @@ impl State {
     }
 }
 
-/// The best cost, the bound, and the gap.
+/// Returns the incumbent's cost, the bound and the gap as text.
 fn sides(event: &Event) -> [String; 3] {
     let gap = event.gap.map_or("-".into(), per_cent);
     [format!("best {}", or_dash(event.cost)), format!("bound {}", or_dash(event.bound)), format!("gap {gap}")]
 }
 
-/// Seconds elapsed, of the budget: `7 / 60 s`.
+/// Returns the elapsed seconds and the budget: `7 / 60 s`.
 fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
     let elapsed = grouped(elapsed.as_secs());
     match budget {
@@ -177,8 +177,8 @@ fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
     }
 }
 
-/// The parts of the progress line in rows of `columns` columns, each part as a whole: a cut number would be a different
-/// one. What does not fit is left out.
+/// Arranges the parts of the progress line in rows of `columns` columns. A part is never cut, because a cut number
+/// would be a different one; parts that do not fit are omitted.
 fn wrapped(parts: &[String], columns: usize) -> String {
     let mut rows: Vec<String> = Vec::new();
     for part in parts.iter().filter(|part| !part.is_empty() && part.chars().count() <= columns) {
@@ -191,11 +191,11 @@ fn wrapped(parts: &[String], columns: usize) -> String {
         }
     }
     rows.truncate(ROWS);
-    // below the first part, not below the spinner
+    // aligned with the first part, not with the spinner
     rows.join("\n  ")
 }
 
-/// Three digits and a metric prefix.
+/// Returns a number with up to three digits and a metric prefix.
 fn metric(number: f64) -> String {
     let prefixes = ["", " k", " M", " G", " T"];
     let step = if number < 1.0 { 0 } else { ((number.log10() / 3.0) as usize).min(prefixes.len() - 1) };

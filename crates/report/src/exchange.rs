@@ -1,5 +1,5 @@
-//! Runs that share what they know through a folder. Each process has one file there, replaced as a whole, and reads
-//! those of the others: none waits for another one, and one that dies or comes late is nothing special.
+//! Exchange of elites and bounds between runs through a folder. Each process has one file there, replaced as a whole,
+//! and reads those of the others. No process waits for another one; processes may end or join at any time.
 
 use super::file::ReplacedFile;
 use crate::error::Error;
@@ -17,23 +17,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How files of an exchange end.
+/// Extension of the files of an exchange.
 const ENDING: &str = "fangs";
-/// How files on their way begin.
+/// Prefix of temporary files.
 const TEMPORARY: &str = ".fangs-";
-/// Time between two looks at the folder, and between two files of a process.
+/// Interval between two reads of the folder, and between two files of a process.
 const EVERY: Duration = Duration::from_secs(1);
-/// Elites that a process tells others: a few different ones to cross with.
+/// Number of elites that a process shares: a few different ones, for crossover.
 const ELITES: usize = 8;
-/// Part of the time that making a file may take.
+/// Divisor of the interval: creating a file may take a hundredth of it.
 const SHARE: u32 = 100;
-/// The most bytes of a value of an assignment in a file, and of all else there.
+/// Largest number of bytes per value of an assignment in a file, and of everything else in it.
 const VALUE: u64 = 11;
 const BESIDES: u64 = 1 << 20;
-/// A file on its way that is so old was left by a process that died.
+/// Age after which a temporary file counts as left behind by a process that died.
 const LEFT: Duration = Duration::from_secs(3600);
 
-/// A folder that processes share.
+/// A folder through which processes exchange elites and bounds.
 #[derive(Debug)]
 pub struct ExchangeFolder {
     shared: Arc<Shared>,
@@ -44,10 +44,10 @@ pub struct ExchangeFolder {
 struct Shared {
     folder: PathBuf,
     network: Arc<str>,
-    /// The most bytes of a file of another process.
+    /// Largest number of bytes of a file of another process.
     most: u64,
     name: OsString,
-    /// What waits to be written.
+    /// The checkpoint that is to be written next.
     next: Mutex<Option<Checkpoint>>,
     own: Mutex<Own>,
     seen: Mutex<Seen>,
@@ -55,7 +55,7 @@ struct Shared {
     troubles: Mutex<Vec<String>>,
 }
 
-/// What this process writes.
+/// The file of this process, and its content.
 #[derive(Debug)]
 struct Own {
     file: ReplacedFile,
@@ -64,10 +64,10 @@ struct Own {
 }
 
 impl ExchangeFolder {
-    /// Makes the folder where it is not there, and begins to look at it; `digest` is that of the network.
+    /// Creates the folder if there is none, and starts to read it; `digest` is that of the network.
     ///
     /// # Errors
-    /// A folder that cannot be made or written to, or no thread for it.
+    /// Fails if the folder cannot be created or written to, or no thread can be started for it.
     pub fn new(folder: &Path, network: &Network, digest: &Arc<str>) -> Result<Self, Error> {
         let shared = Arc::new(Shared::new(folder, network, digest)?);
         let weak = Arc::downgrade(&shared);
@@ -118,12 +118,12 @@ impl Keeper for ExchangeFolder {
     }
 }
 
-/// What was seen of the folder.
+/// The known files of the folder.
 #[derive(Debug, Default)]
 struct Seen {
-    /// When each file was written, and how long it was.
+    /// Modification time and length of each file.
     files: FxHashMap<OsString, (Option<SystemTime>, u64)>,
-    /// Those that were told of: once is enough.
+    /// Files that were refused, so that each is reported once.
     refused: FxHashSet<OsString>,
 }
 
@@ -137,7 +137,7 @@ impl Shared {
         Ok(Shared {
             folder: folder.into(),
             network: digest.clone(),
-            // the elites and the solution, each with every variable
+            // the elites and the solution have a value for every variable
             most: BESIDES + network.domains().len() as u64 * VALUE * (ELITES as u64 + 1),
             name: name.into(),
             next: Mutex::default(),
@@ -148,7 +148,7 @@ impl Shared {
         })
     }
 
-    /// Writes what this process knows, where that is news.
+    /// Writes the next checkpoint, if it differs from the written one.
     fn write(&self) {
         let mut own = lock(&self.own);
         let Some(next) = lock(&self.next).take() else { return };
@@ -169,18 +169,18 @@ impl Shared {
         }
     }
 
-    /// Reads what is new of others.
+    /// Reads the new files of other processes.
     fn read(&self) {
         let mut seen = lock(&self.seen);
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
         let now = std::fs::metadata(self.folder.join(&self.name)).and_then(|metadata| metadata.modified()).ok();
         for entry in entries.flatten().filter(|entry| entry.file_name() != self.name) {
             let (name, path) = (entry.file_name(), entry.path());
-            // one that goes away meanwhile is nothing special
+            // a file that disappears meanwhile is ignored
             let Ok(metadata) = entry.metadata() else { continue };
             let written = metadata.modified().ok();
             if name.to_string_lossy().starts_with(TEMPORARY) {
-                // by the clock of the folder's machine
+                // compared by the clock of the folder's machine
                 let age = now.zip(written).and_then(|(now, written)| now.duration_since(written).ok());
                 drop(age.filter(|age| *age > LEFT).map(|_| std::fs::remove_file(&path)));
                 continue;
@@ -199,7 +199,7 @@ impl Shared {
         }
     }
 
-    /// What a file says; nothing where it has gone.
+    /// Returns the content of a file; `None` if the file has disappeared.
     fn parsed(&self, path: &Path) -> Result<Option<Checkpoint>, String> {
         if path.extension().is_none_or(|ending| ending != ENDING) {
             return Err(format!("files of an exchange end in .{ENDING}"));
@@ -221,7 +221,7 @@ fn cannot(folder: &Path, source: io::Error) -> Error {
     Error::Io { path: folder.into(), action: "cannot exchange there", source }
 }
 
-/// What it holds is whole whatever became of who held it.
+/// Locks a mutex even if a thread panicked while it held it, because its content is always consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

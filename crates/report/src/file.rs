@@ -1,5 +1,5 @@
-//! Files replaced as a whole, growing files, and outputs written in place: devices and pipes. No write waits for room
-//! on a disk or for a pipe's reader: unwritten bytes are kept until the next try.
+//! Files replaced as a whole, growing files, and outputs written in place: devices and pipes. No write waits for space
+//! on a disk or for a pipe's reader: unwritten bytes are kept until the next attempt.
 
 use crate::error::Error;
 use crate::files::{self, PATIENCE};
@@ -9,16 +9,16 @@ use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a pipe's reader may take nothing before a try ends, and how long one try may take.
+/// How long a pipe's reader may accept nothing before an attempt ends, and how long an attempt may take.
 const SLOW: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(200);
-/// Tries for a pipe once the run is to end.
+/// Number of attempts to write to a pipe after the stop flag is set.
 const LAST_TRIES: u32 = 2;
 
-/// Tries to write until it succeeds or fails; waits for a pipe's reader as long as the stop flag is not set.
+/// Attempts to write until it succeeds or fails; waits for a pipe's reader as long as the stop flag is not set.
 ///
 /// # Errors
-/// The error of the last try.
+/// Returns the error of the last attempt.
 pub fn insist(stop: &Stop, mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let mut left = LAST_TRIES;
     loop {
@@ -35,28 +35,28 @@ pub fn insist(stop: &Stop, mut attempt: impl FnMut() -> io::Result<()>) -> io::R
     }
 }
 
-/// A file whose readers see either the old content or the new one, never a part.
+/// A file whose readers see either the old content or the new one, never a part of it.
 ///
-/// The new content goes to a temporary file in the same folder, which then takes the name and, where there was a file,
-/// its mode and owner. An irregular file (a device, a pipe) is written in place instead, and a symbolic link keeps its
+/// The new content goes to a temporary file in the same folder, which then takes the name and, if there was a file, its
+/// mode and owner. An irregular file (a device, a pipe) is written in place instead, and a symbolic link keeps its
 /// target.
 #[derive(Debug)]
 pub struct ReplacedFile {
     path: PathBuf,
     /// The newest content, kept until it is written.
     content: Vec<u8>,
-    /// Whether writing has not begun yet.
+    /// Whether writing of the content has not begun.
     waits: bool,
-    /// Whether each content is to survive a power failure.
+    /// Whether each content must survive a power failure.
     synced: bool,
     in_place: Option<AppendedFile>,
 }
 
 impl ReplacedFile {
-    /// Prepares to write `path`; the file itself stays as it is until the first [`ReplacedFile::write`].
+    /// Prepares to write `path`; the file is unchanged until the first [`ReplacedFile::write`].
     ///
     /// # Errors
-    /// A folder that does not exist or cannot be written to, or a path that is a folder.
+    /// Fails if the folder does not exist or cannot be written to, or if the path is a folder.
     pub fn new(path: &Path) -> Result<Self, Error> {
         let cannot = |source| Error::Io { path: path.into(), action: "cannot write", source };
         let mut file = ReplacedFile {
@@ -77,13 +77,13 @@ impl ReplacedFile {
         Ok(file)
     }
 
-    /// The same for content that a machine leaves which is switched off at any moment: it is on the disk before the
-    /// name is its, and then the name is.
+    /// Makes the content survive a power failure at any moment: it is on the disk before the file takes the name, and
+    /// the name is on the disk afterwards.
     pub fn synced(self) -> Self {
         ReplacedFile { synced: true, ..self }
     }
 
-    /// Its path, symbolic links followed.
+    /// Returns the path, with symbolic links followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -91,8 +91,8 @@ impl ReplacedFile {
     /// Replaces the content.
     ///
     /// # Errors
-    /// The system's; the old content stays then, and [`retry`](Self::retry) tries again. A pipe without a reader gives
-    /// [`ErrorKind::WouldBlock`].
+    /// Returns the system's error; the old content then remains, and [`retry`](Self::retry) tries again. A pipe without
+    /// a reader gives [`ErrorKind::WouldBlock`].
     pub fn write(&mut self, content: Vec<u8>) -> io::Result<()> {
         self.content = content;
         self.waits = true;
@@ -102,12 +102,12 @@ impl ReplacedFile {
     /// Writes the content that could not be written before, if there is any.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Returns the errors of [`write`](Self::write).
     pub fn retry(&mut self) -> io::Result<()> {
         match &mut self.in_place {
             Some(file) => {
                 if file.lost {
-                    // readers of the rewritten file want all of it
+                    // readers of the rewritten file need all of it
                     *file = AppendedFile::in_place(&self.path);
                     self.waits = true;
                 }
@@ -118,7 +118,7 @@ impl ReplacedFile {
                     let length = file.pending.len();
                     let result = file.flush();
                     if result.is_err() && file.pending.len() == length {
-                        // nothing was taken: the next try may have newer content
+                        // nothing was accepted: the next attempt may have newer content
                         file.pending.clear();
                         self.waits = true;
                     }
@@ -133,19 +133,19 @@ impl ReplacedFile {
         Ok(())
     }
 
-    /// Writes content to the end: waits for a pipe's reader until the stop flag is set.
+    /// Writes content completely: waits for a pipe's reader until the stop flag is set.
     ///
     /// # Errors
-    /// The file, and why it could not be written.
+    /// Fails if the file could not be written, and states why.
     pub fn write_to_end(&mut self, content: Vec<u8>, stop: &Stop) -> Result<(), Error> {
         drop(self.write(content));
         self.finish(stop)
     }
 
-    /// The same for content that could not be written before.
+    /// Writes the remaining content completely: waits for a pipe's reader until the stop flag is set.
     ///
     /// # Errors
-    /// As [`write_to_end`](Self::write_to_end).
+    /// Returns the errors of [`write_to_end`](Self::write_to_end).
     pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
         let result = insist(stop, || self.retry());
         result.map_err(|source| Error::Io { path: self.path.clone(), action: "cannot write", source })
@@ -162,7 +162,7 @@ impl ReplacedFile {
             temporary.as_file().sync_all()?;
         }
         let _ = temporary.persist(&self.path).map_err(|error| error.error)?;
-        // not every file system can do that with folders, and the file is there all the same
+        // not every file system can sync folders, and the file is written nevertheless
         #[cfg(unix)]
         if self.synced {
             drop(File::open(files::folder(&self.path)).and_then(|folder| folder.sync_all()));
@@ -170,8 +170,8 @@ impl ReplacedFile {
         Ok(())
     }
 
-    /// A file to write to, open to no more users than the `old` one. Temporary files are private by default; a new file
-    /// gets the mode of the umask.
+    /// Creates the temporary file, open to no more users than the `old` one. Temporary files are private by default; a
+    /// new file gets the mode of the umask.
     fn temporary(&self, old: Option<&Metadata>) -> io::Result<tempfile::NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         let _ = builder.prefix(".fangs-");
@@ -185,14 +185,14 @@ impl ReplacedFile {
     }
 }
 
-/// Gives a file the owner and the mode of the one that it replaces.
+/// Gives a file the owner and the mode of the file that it replaces.
 fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-            // only root may give files away
+            // only root may change the owner
             drop(fchown(file, Some(old.uid()), Some(old.gid())));
         }
     }
@@ -200,17 +200,17 @@ fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
 }
 
 /// A growing file, or an output written in place. Bytes are kept until they are written: [`Write::write`] never fails,
-/// and [`Write::flush`] may be tried again.
+/// and [`Write::flush`] may be repeated.
 #[derive(Debug)]
 pub struct AppendedFile {
     path: PathBuf,
-    /// A pipe is open once it has a reader.
+    /// The open file; a pipe is opened once it has a reader.
     file: Option<File>,
-    /// Bytes of a regular file that were written completely; when a write fails the file is cut back to these, so that
-    /// it has no partial row.
+    /// Bytes of a regular file that were written completely. If a write fails, the file is truncated to this length, so
+    /// that it has no partial row.
     whole: Option<u64>,
     pending: Vec<u8>,
-    /// The reader has gone after a part of it.
+    /// Whether the reader has gone away.
     lost: bool,
 }
 
@@ -218,7 +218,7 @@ impl AppendedFile {
     /// Creates an empty file.
     ///
     /// # Errors
-    /// A path that cannot be written.
+    /// Fails if the path cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
             return Ok(AppendedFile::in_place(path));
@@ -226,27 +226,27 @@ impl AppendedFile {
         Ok(AppendedFile { file: Some(File::create(path)?), whole: Some(0), ..AppendedFile::in_place(path) })
     }
 
-    /// Goes on behind what a file has; a file that is not there yet is created.
+    /// Appends to a file; creates it if there is none.
     ///
     /// # Errors
-    /// A path that cannot be written.
+    /// Fails if the path cannot be written.
     pub fn resume(path: &Path) -> io::Result<Self> {
         let mut file = File::options().create(true).truncate(false).write(true).open(path)?;
         let whole = file.seek(SeekFrom::End(0))?;
         Ok(AppendedFile { file: Some(file), whole: Some(whole), ..AppendedFile::in_place(path) })
     }
 
-    /// A device or a pipe, opened when there is something to write.
+    /// Returns a device or a pipe, which is opened when there is something to write.
     fn in_place(path: &Path) -> Self {
         AppendedFile { path: path.into(), file: None, whole: None, pending: Vec::new(), lost: false }
     }
 
-    /// Its path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes what a pipe's reader takes; returns the number of bytes, and why there are no more.
+    /// Writes what a pipe's reader accepts; returns the number of bytes, and why it was not all.
     fn send(&self, mut file: &File) -> (usize, io::Result<()>) {
         let (began, mut sent, mut taken) = (Instant::now(), 0, Instant::now());
         while sent < self.pending.len() {
@@ -436,7 +436,7 @@ mod tests {
     fn a_reader_that_goes_away_or_stands_still_holds_up_nothing() -> Result<(), Box<dyn std::error::Error>> {
         let (_folder, path) = pipe()?;
         let mut rows = AppendedFile::create(&path)?;
-        // opened for both directions, a pipe does not wait for the other end
+        // a pipe opened for both directions does not wait for the other end
         let reader = File::options().read(true).write(true).open(&path)?;
         rows.write_all(&[b'x'; 1_000_000])?;
         assert!(rows.flush().is_err_and(|error| error.kind() == ErrorKind::WouldBlock));

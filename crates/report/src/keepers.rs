@@ -1,4 +1,4 @@
-//! What a run leaves for later and for others, and what it goes on from.
+//! Checkpoints, exchanges, and the checkpoint that a run resumes from.
 
 use super::checkpoint::CheckpointFile;
 use super::exchange::ExchangeFolder;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a run leaves and goes on from, before its network is there: files that cannot be used are told of early.
+/// The keepers of a run before its network is read, so that unusable files are reported early.
 #[derive(Debug, Default)]
 pub struct Keepers {
     all: Vec<Arc<dyn Keeper>>,
@@ -21,7 +21,7 @@ pub struct Keepers {
 }
 
 impl Keepers {
-    /// Keeps checkpoints there, too.
+    /// Adds another keeper of checkpoints.
     pub fn keep(&mut self, keeper: Arc<dyn Keeper>) {
         self.all.push(keeper);
     }
@@ -29,7 +29,7 @@ impl Keepers {
     /// Writes checkpoints to a file.
     ///
     /// # Errors
-    /// A path that cannot be written.
+    /// Fails if the path cannot be written.
     pub fn write(&mut self, path: &Path, every: Duration) -> Result<(), Error> {
         let file = Arc::new(CheckpointFile::new(path, every)?);
         self.checkpoint = Some(file.clone());
@@ -37,34 +37,34 @@ impl Keepers {
         Ok(())
     }
 
-    /// The file of checkpoints, if there is one.
+    /// Returns the file of checkpoints, if there is one.
     pub fn checkpoint(&self) -> Option<Arc<CheckpointFile>> {
         self.checkpoint.clone()
     }
 
-    /// Shares what is known with other processes through a folder.
+    /// Shares elites and bounds with other processes through a folder.
     pub fn exchange(&mut self, folder: &Path) {
         self.exchange = Some(folder.into());
     }
 
-    /// Goes on from a checkpoint.
+    /// Resumes from a checkpoint.
     ///
     /// # Errors
-    /// A file that cannot be read, is no checkpoint, or was changed or cut short.
+    /// Fails if the file cannot be read, is no checkpoint, or was changed or cut short.
     pub fn resume(&mut self, path: &Path, stop: &Stop) -> Result<(), Error> {
         self.resumed = Some((path.into(), Checkpoint::read(path, stop)?));
         Ok(())
     }
 
-    /// What the run goes on from, if it does.
+    /// Returns the checkpoint that the run resumes from, if there is one.
     pub fn resumed(&self) -> Option<&Checkpoint> {
         self.resumed.as_ref().map(|(_, checkpoint)| checkpoint)
     }
 
-    /// For a network, whose digest takes a while where it is large.
+    /// Binds the keepers to a network; computes its digest, which takes time if the network is large.
     ///
     /// # Errors
-    /// A checkpoint that does not fit the network, or a folder that cannot be used.
+    /// Fails if the checkpoint does not fit the network, or the folder cannot be used.
     pub fn of(self, network: &Network) -> Result<Keeping, Error> {
         if self.all.is_empty() && self.exchange.is_none() && self.resumed.is_none() {
             return Ok(Keeping::default());

@@ -1,4 +1,4 @@
-//! Sends the events of a run to its outputs.
+//! The recorder, which sends the events of a run to its outputs.
 
 use super::console::{Console, end_progress};
 use super::csv::CsvFile;
@@ -11,9 +11,9 @@ use crate::search::{Event, EventKind};
 use crate::stop::Stop;
 use std::io;
 
-/// Takes every event of a run: CSV row, curve for the picture, console.
+/// Sends every event of a run to the CSV, the curve of the picture, the page and the console.
 ///
-/// A file that fails is reported once and tried again at each tick and at the end; the run goes on.
+/// A file that fails is reported once and tried again at each tick and at the end; the run continues.
 #[derive(Debug)]
 pub struct Recorder {
     console: Console,
@@ -21,9 +21,9 @@ pub struct Recorder {
     solution: Option<ReplacedFile>,
     solutions: Option<SolutionsFolder>,
     page: Option<RunPage>,
-    /// Only for a picture.
+    /// The curve; `None` if no picture is wanted.
     curve: Option<Curve>,
-    /// Whether the failure of a file has been reported.
+    /// Whether the failure of each file has been reported.
     csv_behind: bool,
     solution_behind: bool,
     solutions_behind: bool,
@@ -33,9 +33,9 @@ pub struct Recorder {
 /// The state of the outputs at the end.
 #[derive(Debug, Default)]
 pub struct Ended {
-    /// The curve, where one was wanted.
+    /// The curve, if one was wanted.
     pub curve: Option<Curve>,
-    /// The page, where one was wanted: its last version is still to be written.
+    /// The page, if one was wanted; its last version is still to be written.
     pub page: Option<RunPage>,
     /// Whether the CSV, if one was wanted, has all rows.
     pub has_rows: bool,
@@ -44,7 +44,8 @@ pub struct Ended {
 }
 
 impl Recorder {
-    /// A recorder for these outputs; `curve` is its label where a curve is wanted from [`Recorder::finish`].
+    /// Creates a recorder for these outputs; `curve` is the label of the curve that [`Recorder::finish`] returns, if
+    /// one is wanted.
     pub fn new(console: Console, csv: Option<CsvFile>, solution: Option<ReplacedFile>, curve: Option<String>) -> Self {
         let curve = curve.map(|label| Curve { label, ..Curve::default() });
         Recorder {
@@ -61,19 +62,19 @@ impl Recorder {
         }
     }
 
-    /// The same with a page.
+    /// Adds a page.
     pub fn page(mut self, page: Option<RunPage>) -> Self {
         self.page = page;
         self
     }
 
-    /// The same with a folder for every better solution.
+    /// Adds a folder for every better solution.
     pub fn solutions(mut self, folder: Option<SolutionsFolder>) -> Self {
         self.solutions = folder;
         self
     }
 
-    /// Records an event; `render` makes the text of a solution file.
+    /// Records an event; `render` returns the text of a solution file.
     pub fn observe(&mut self, event: &Event, render: impl FnOnce(&[u32]) -> String) {
         if let Some(page) = &mut self.page
             && let Err(error) = page.observe(event)
@@ -124,7 +125,7 @@ impl Recorder {
         self.console.show(event);
     }
 
-    /// Standard error.
+    /// Returns the console.
     pub fn console(&self) -> &Console {
         &self.console
     }
@@ -138,7 +139,7 @@ impl Recorder {
         }
     }
 
-    /// Prints a note on standard error without disturbing the progress line.
+    /// Prints a warning on standard error without disturbing the progress line.
     pub fn warn(&self, message: &str) {
         self.console.warn(message);
     }
@@ -161,7 +162,7 @@ impl Recorder {
     }
 }
 
-/// Whether to report a failure: the first one, unless a pipe's reader may still come.
+/// Returns whether to report a failure: the first one, unless a pipe's reader may still come.
 fn is_news(behind: &mut bool, event: &Event, error: &io::Error) -> bool {
     let early = error.kind() == io::ErrorKind::WouldBlock && event.kind != EventKind::Tick;
     !early && !std::mem::replace(behind, true)

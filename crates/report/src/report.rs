@@ -26,7 +26,7 @@ pub struct SolveReport<'a> {
     pub precision_slack: f64,
     pub stopped_by: &'static str,
     pub time_s: f64,
-    /// Seconds of them that the runs before a resumed one have used.
+    /// Part of `time_s` that earlier runs used before this one resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_s: Option<f64>,
     pub load_s: f64,
@@ -35,13 +35,13 @@ pub struct SolveReport<'a> {
     pub seed: u64,
     pub device: &'a str,
     pub threads: usize,
-    /// Processes that worked as one; rounds, moves and evaluations are those of the first.
+    /// Number of processes that worked together; rounds, moves and evaluations are those of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<usize>,
     pub driver: &'static str,
     /// The plug-in heuristic, if there is one.
     pub heuristic: Option<&'a str>,
-    /// Statistics of a plug-in heuristic's picks.
+    /// Statistics of a plug-in heuristic's samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picks: Option<Picks>,
     pub population: usize,
@@ -56,23 +56,23 @@ pub struct SolveReport<'a> {
     pub variables: Option<usize>,
     pub functions: Option<usize>,
     pub solution: Option<&'a [u32]>,
-    /// The same by names, where the network's solutions are written so.
+    /// The solution by names, if the network's solutions are written in that notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignment: Option<Named<'a>>,
-    /// How it ended, in words; this field and those after it are for the text form.
+    /// How the run ended, in words; this field and the following ones are for the text form.
     #[serde(skip)]
     pub ended: String,
     #[serde(skip)]
     pub maximise: bool,
     #[serde(skip)]
     pub objective: &'static str,
-    /// The place of the solution, if it was written.
+    /// The file of the solution, if it was written.
     #[serde(skip)]
     pub solution_file: Option<PathBuf>,
 }
 
 impl<'a> SolveReport<'a> {
-    /// The report of a finished run, `load_s` seconds of which went into loading.
+    /// Creates the report of a finished run; loading took `load_s` seconds.
     pub fn new(network: &'a Network, summary: &'a Summary, load_s: f64) -> Self {
         let by_names = summary.solution.as_deref().filter(|_| network.notation() == Notation::Names);
         SolveReport {
@@ -116,7 +116,7 @@ impl<'a> SolveReport<'a> {
         }
     }
 
-    /// The report of a run that was stopped while it was loading.
+    /// Creates the report of a run that was stopped while it was loading.
     pub fn unloaded(instance: String, options: &'a Options, stopped_by: StoppedBy, time_s: f64) -> Self {
         SolveReport {
             instance,
@@ -161,7 +161,7 @@ impl<'a> SolveReport<'a> {
 }
 
 impl SolveReport<'_> {
-    /// What came out, in a sentence.
+    /// Returns the result in a sentence.
     pub fn verdict(&self) -> String {
         let mut ended = self.ended.clone();
         if let Some(first) = ended.get_mut(..1) {
@@ -191,7 +191,7 @@ impl SolveReport<'_> {
         format!("{}, {}{ranks}", self.device, counted(self.threads, "thread"))
     }
 
-    /// What a page says of the run besides its curves.
+    /// Returns what a page shows of the run besides its curves.
     pub fn rows(&self) -> Vec<(String, String)> {
         let width = self.induced_width.map_or("-".into(), grouped);
         let excluded = self.values.zip(self.values_forbidden);
@@ -277,17 +277,17 @@ impl Display for SolveReport<'_> {
 pub struct BoundReport {
     pub instance: String,
     pub version: &'static str,
-    /// The step that made the bound.
+    /// The step that proved the bound.
     pub method: String,
     pub z: Option<u32>,
     /// The name of the elimination order, if the method follows one.
     pub order: Option<String>,
-    /// The induced width of that order.
+    /// The induced width of the elimination order, if the method follows one.
     pub induced_width: Option<u32>,
     /// Whether the bound is the optimum.
     pub exact: bool,
     pub bound: Option<Number>,
-    /// The solution of the value-assignment phase.
+    /// The cost of the solution that elimination decodes.
     pub cost: Option<Number>,
     pub precision_slack: f64,
     /// Entries of the largest message.
@@ -296,24 +296,24 @@ pub struct BoundReport {
     pub joint_entries: u64,
     /// Whether tables exceeded the device's memory and were streamed from the host's.
     pub streamed: bool,
-    /// Bytes of tables in files, as they exceeded memory.
+    /// Bytes of tables in files, because they exceeded memory.
     pub spilled_bytes: u64,
-    /// How often there are such tables, one after the other, as they exceeded memory or devices share the work.
+    /// Number of slices in which the tables were computed, because they exceeded memory or devices shared the work.
     pub slices: u64,
     pub time_s: f64,
     pub device: String,
-    /// For the text form: which way the objective is better, and its name.
+    /// Whether larger is better, and the name of the objective; for the text form.
     #[serde(skip)]
     pub maximise: bool,
     #[serde(skip)]
     pub objective: &'static str,
-    /// The solution of the value-assignment phase, where its file could not be written.
+    /// The solution that elimination decodes, if its file could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution: Option<Vec<u32>>,
 }
 
 impl BoundReport {
-    /// The proof's result, in words.
+    /// Returns the result of the proof in words.
     fn proven(&self) -> &'static str {
         match (self.exact, self.cost, self.bound) {
             (true, Some(_), _) => "the bound is the optimum",

@@ -1,8 +1,8 @@
-//! Rows of a CSV file, as every command writes them: on disk at once, and without formulas.
+//! Rows of a CSV file in the form of all commands: on disk immediately, and without formulas.
 //!
-//! Spreadsheets compute a field that begins with `=`, `+`, `-`, `@`, a tab or a carriage return, and names of
-//! variables, agents and files may do so. Such a text gets an apostrophe in front (OWASP, "CSV Injection"); numbers
-//! stay as they are.
+//! Spreadsheets evaluate a field that begins with `=`, `+`, `-`, `@`, a tab or a carriage return, and names of
+//! variables, agents and files may do so. Such a text gets a leading apostrophe (OWASP, "CSV Injection"); numbers are
+//! unchanged.
 
 use super::file::AppendedFile;
 use serde::Serialize;
@@ -10,12 +10,12 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
-/// What a field begins with that spreadsheets take for a formula.
+/// First characters of a field that spreadsheets take for a formula.
 const FORMULAS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
-/// What stands in front of a text that begins like a formula.
+/// The character that precedes a text that begins like a formula.
 const TEXT: char = '\'';
 
-/// Returns a field that no spreadsheet computes.
+/// Returns a field that no spreadsheet evaluates.
 fn inert(field: &str) -> Cow<'_, str> {
     match field.starts_with(FORMULAS) && field.parse::<f64>().is_err() {
         true => format!("{TEXT}{field}").into(),
@@ -23,12 +23,12 @@ fn inert(field: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text of which [`RowWriter`] made a field.
+/// Returns the text from which [`RowWriter`] made a field.
 pub(super) fn original(field: &str) -> &str {
     field.strip_prefix(TEXT).filter(|text| text.starts_with(FORMULAS)).unwrap_or(field)
 }
 
-/// Writes rows to a file. Rows that cannot be written are kept for the next try.
+/// Writes rows to a file. Rows that cannot be written are kept for the next attempt.
 #[derive(Debug)]
 pub struct RowWriter {
     writer: csv::Writer<AppendedFile>,
@@ -37,7 +37,7 @@ pub struct RowWriter {
 }
 
 impl RowWriter {
-    /// Writes to a file. With `header`, the names of the first row's fields are the header.
+    /// Creates a writer. With `header`, the names of the first row's fields are the header.
     pub fn new(file: AppendedFile, header: bool) -> Self {
         RowWriter { writer: csv::WriterBuilder::new().has_headers(false).from_writer(file), header }
     }
@@ -45,7 +45,7 @@ impl RowWriter {
     /// Adds a row.
     ///
     /// # Errors
-    /// The system's, such as a full disk; a row that has other rows in it.
+    /// Returns the system's error, such as a full disk; fails if the row has nested rows.
     pub fn push(&mut self, row: &impl Serialize) -> io::Result<()> {
         let mut fields = csv::WriterBuilder::new().has_headers(self.header).from_writer(Vec::new());
         fields.serialize(row)?;
@@ -58,19 +58,19 @@ impl RowWriter {
         Ok(())
     }
 
-    /// Writes what is kept to the file.
+    /// Writes the kept rows to the file.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
 
-    /// Writes the header, as far as that is possible before a run begins: a pipe may get a reader later, and a full
-    /// disk room.
+    /// Writes the header if that is possible before a run begins: a pipe may get a reader later, and a full disk more
+    /// space.
     ///
     /// # Errors
-    /// The system's others.
+    /// Returns the system's other errors.
     pub fn begin(&mut self) -> io::Result<()> {
         use io::ErrorKind::{QuotaExceeded, StorageFull, WouldBlock};
         match self.writer.flush() {
@@ -79,7 +79,7 @@ impl RowWriter {
         }
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.writer.get_ref().path()
     }

@@ -1,8 +1,9 @@
-//! Lines that are not endless.
+//! Limits the length of lines.
 
 use std::io::{self, ErrorKind, Read};
 
-/// Refuses lines of more bytes than `most`, so that a file without line ends is not kept in memory as one line.
+/// A stream that refuses lines of more than `most` bytes, so that a file without line ends is not kept in memory as one
+/// line.
 pub(super) struct ShortLines<R> {
     stream: R,
     most: usize,

@@ -1,4 +1,4 @@
-//! A folder with every better solution of a run, a file each, and a list of them.
+//! A folder with every better solution of a run, one file each, and a list of them.
 
 use super::file::{AppendedFile, ReplacedFile, insist};
 use super::rows::RowWriter;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The list in the folder.
+/// The name of the list in the folder.
 pub const LIST: &str = "solutions.csv";
 
 /// A row of the list.
@@ -26,22 +26,22 @@ struct Row<'a> {
     file: &'a str,
 }
 
-/// Writes each better solution to a file of its own: `000001.sol`, `000002.sol`, … A file is there before its row.
+/// Writes each better solution to a separate file: `000001.sol`, `000002.sol`, … A file is written before its row.
 #[derive(Debug)]
 pub struct SolutionsFolder {
     folder: PathBuf,
     list: RowWriter,
     written: u64,
-    /// Files that could not be written yet, and what goes there.
+    /// Files that could not be written yet, and their content.
     waiting: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl SolutionsFolder {
-    /// Makes the folder where it is not there. One that has a list already belongs to another run, unless that one is
-    /// `resumed`: then numbers go on.
+    /// Creates the folder if there is none. A folder that already has a list belongs to another run, unless that run is
+    /// `resumed`: then the numbers continue.
     ///
     /// # Errors
-    /// A folder that cannot be made, read or written to, or that belongs to another run.
+    /// Fails if the folder cannot be created, read or written to, or belongs to another run.
     pub fn new(folder: &Path, resumed: bool) -> Result<Self, Error> {
         let path = folder.join(LIST);
         let cannot = |source| Error::Io { path: path.clone(), action: "cannot write", source };
@@ -66,7 +66,7 @@ impl SolutionsFolder {
     /// Writes a solution and its row.
     ///
     /// # Errors
-    /// The system's; what could not be written is kept for the next try.
+    /// Returns the system's error; what could not be written is kept for the next attempt.
     pub fn add(&mut self, event: &Event, text: &str) -> io::Result<()> {
         self.written += 1;
         let name = format!("{:06}.sol", self.written);
@@ -83,10 +83,10 @@ impl SolutionsFolder {
         self.retry()
     }
 
-    /// Writes what could not be written before.
+    /// Writes the remaining files and rows.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// Returns the errors of [`add`](Self::add).
     pub fn retry(&mut self) -> io::Result<()> {
         while let Some((path, content)) = self.waiting.first() {
             ReplacedFile::new(path).map_err(io::Error::other)?.write(content.clone())?;
@@ -95,10 +95,10 @@ impl SolutionsFolder {
         self.list.flush()
     }
 
-    /// The same for the last time.
+    /// Writes the remaining files and rows at the end of the run.
     ///
     /// # Errors
-    /// The folder, and why it is not complete.
+    /// Fails if the folder is incomplete, and states why.
     pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
         let result = insist(stop, || self.retry());
         result.map_err(|source| Error::Io { path: self.folder.clone(), action: "cannot write", source })
@@ -149,7 +149,7 @@ mod tests {
     fn a_file_that_cannot_be_written_waits() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let mut solutions = SolutionsFolder::new(folder.path(), false)?;
-        // in the way of the first file
+        // blocks the name of the first file
         std::fs::create_dir(folder.path().join("000001.sol"))?;
         assert!(solutions.add(&event(9), "0 1\n").is_err());
         std::fs::remove_dir(folder.path().join("000001.sol"))?;

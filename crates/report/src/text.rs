@@ -3,7 +3,7 @@
 use crate::search::{Status, StoppedBy};
 use std::fmt::Display;
 
-/// A number with its digits in groups of three: `-1,234,567.25`.
+/// Returns a number with its digits in groups of three: `-1,234,567.25`.
 pub fn grouped(number: impl Display) -> String {
     let text = number.to_string();
     let sign = usize::from(text.starts_with('-'));
@@ -18,17 +18,17 @@ pub fn grouped(number: impl Display) -> String {
     shown
 }
 
-/// A number or, where it is not known, a dash.
+/// Returns a number, or a dash if it is unknown.
 pub fn or_dash(number: Option<impl Display>) -> String {
     number.map_or("-".into(), grouped)
 }
 
-/// A count and what is counted, in the plural unless it is one.
+/// Returns a count and its noun, in the plural unless the count is one.
 pub fn counted(count: usize, one: &str) -> String {
     format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A relative gap in per cent; a gap that is left is never shown as 0.
+/// Returns a relative gap in per cent; a positive gap is never shown as 0.
 pub fn per_cent(gap: f64) -> String {
     match gap {
         0.0 => "0 %".into(),
@@ -37,12 +37,12 @@ pub fn per_cent(gap: f64) -> String {
     }
 }
 
-/// Which way the objective is better.
+/// Returns the sense of the objective in words.
 pub fn sense(maximise: bool) -> &'static str {
     if maximise { "larger is better" } else { "smaller is better" }
 }
 
-/// How a run ended, and why.
+/// Returns how a run ended, and why.
 pub fn ended(status: Status, stopped_by: StoppedBy) -> String {
     let why = match stopped_by {
         StoppedBy::Optimal | StoppedBy::Infeasible => "proved",
@@ -63,12 +63,12 @@ pub fn ended(status: Status, stopped_by: StoppedBy) -> String {
     }
 }
 
-/// Most characters of a displayed assignment: with its label it fits a line of 80.
+/// Largest number of characters of a displayed assignment: with its label it fits a line of 80.
 const SHORT: usize = 66;
 
-/// The assignment where it is short, otherwise its place or how to get it.
+/// Returns the assignment if it is short, otherwise its file or how to get it.
 pub fn assignment(values: &[u32], file: Option<&std::path::Path>) -> String {
-    // a value takes a digit and a blank at least
+    // a value takes at least a digit and a blank
     if values.len() <= SHORT.div_ceil(2) {
         let shown = values.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
         if shown.len() <= SHORT {
@@ -82,7 +82,7 @@ pub fn assignment(values: &[u32], file: Option<&std::path::Path>) -> String {
     }
 }
 
-/// Seconds to the microsecond, so that rows and summaries show the same short number.
+/// Rounds seconds to the microsecond, so that rows and summaries show the same short number.
 pub fn seconds(exact: f64) -> f64 {
     (exact * 1e6).round() / 1e6
 }

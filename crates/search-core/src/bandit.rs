@@ -1,6 +1,6 @@
-//! A small bandit: choices that paid lately for their work are taken more often, none is forgotten.
+//! A multi-armed bandit: choices with more recent gain per work are drawn more often, and none is dropped.
 
-/// Success and work of a few choices, fading with time.
+/// Decaying sums of gain and work of a few choices.
 #[derive(Clone, Debug)]
 pub struct Bandit {
     gains: Vec<f64>,
@@ -10,13 +10,13 @@ pub struct Bandit {
 }
 
 impl Bandit {
-    /// `count` choices, each with at least `floor / count` of the draws.
+    /// Returns a bandit of `count` choices, each with at least `floor / count` of the draws.
     pub fn new(count: usize, floor: f64) -> Self {
         let none = vec![0.0; count];
         Bandit { gains: none.clone(), work: none, shares: vec![1.0 / count as f64; count], floor }
     }
 
-    /// Chooses by a number from 0 to 1.
+    /// Returns the choice for a random number from 0 to 1.
     pub fn choose(&self, unit: f64) -> usize {
         let mut left = unit;
         for (arm, &share) in self.shares.iter().enumerate() {
@@ -28,7 +28,8 @@ impl Bandit {
         self.shares.len() - 1
     }
 
-    /// Cumulated shares in 2^-32, for choices by 32 random bits: the first that is not below them.
+    /// Returns the cumulative shares in units of 2^-32. A draw of 32 random bits selects the first threshold not below
+    /// it.
     pub fn thresholds<const N: usize>(&self) -> [u32; N] {
         let mut thresholds = [u32::MAX; N];
         let mut cumulated = 0.0;
@@ -39,13 +40,13 @@ impl Bandit {
         thresholds
     }
 
-    /// Notes what a choice gained (1 for a success) and what it cost.
+    /// Notes the gain of a choice (1 for a success) and its work.
     pub fn note(&mut self, arm: usize, gain: f64, work: f64) {
         self.gains[arm] += gain;
         self.work[arm] += work;
     }
 
-    /// Ends a period: shares follow the gain for the work done, old periods count 0.8 of the next.
+    /// Ends a period. Shares follow gain per work, in which old periods have 0.8 of the weight of the next one.
     pub fn update(&mut self) {
         let count = self.shares.len() as f64;
         let mean = self.work.iter().sum::<f64>() / count;
@@ -56,8 +57,8 @@ impl Bandit {
             none if none <= 0.0 => 1.0,
             mean => mean,
         };
-        // the belief of a tenth of the mean gain for a tenth of the mean work keeps arms apart only by evidence; the
-        // power sharpens
+        // a prior of a tenth of the mean gain and of the mean work separates choices only by evidence; the exponent
+        // favours the better ones more than in proportion
         let rate = |arm: usize| {
             let believed = 0.1 * gain;
             ((self.gains[arm] + believed) / (self.work[arm] + mean / 10.0)).powf(1.5)

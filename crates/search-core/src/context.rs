@@ -1,4 +1,4 @@
-//! What all drivers see: a problem prepared for local search.
+//! The context of a search: a problem prepared for local search, which all drivers share.
 
 use crate::error::Error;
 use crate::fang::gcd;
@@ -25,62 +25,63 @@ use crate::tuning::size::{
 use crate::value_tables::ValueTables;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What a run asks for that decides how a core is prepared.
+/// The options of a run that decide how a problem is prepared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request {
-    /// States wanted, if the caller said so.
+    /// The requested number of states; `None` if none was requested.
     pub population: Option<usize>,
-    /// Whether the run must do the same on every machine and device.
+    /// Whether the run must be equal on every machine and device.
     pub portable: bool,
-    /// Whether one driver searches alone, whatever the size.
+    /// Whether a single driver is selected, whatever the size.
     pub one_driver: bool,
-    /// Whether a heuristic is given: it reads tables.
+    /// Whether there is a heuristic, which reads tables.
     pub has_heuristic: bool,
-    /// Whether the tables of all functions are laid out, whatever they take.
+    /// Whether the tables of all functions are laid out, whatever their size.
     pub needs_tables: bool,
 }
 
-/// A core prepared for local search.
+/// A reduced problem prepared for local search.
 #[derive(Debug)]
 pub struct SearchContext {
-    /// The core's tables by variable.
+    /// The tables of each variable.
     pub tables: ValueTables,
-    /// Who shares a function with whom.
+    /// The constraint graph: variables are adjacent if they share a function.
     pub graph: Graph,
-    /// In which order sweeps visit variables.
+    /// The order in which sweeps visit the variables.
     pub order: SweepOrder,
-    /// Temperatures.
+    /// The temperatures of anneals.
     pub schedule: Schedule,
-    /// How many values there are, where all are interchangeable, as colors are.
+    /// The number of values if all are interchangeable, as colors are.
     pub interchangeable: Option<usize>,
-    /// What every assignment pays besides.
+    /// The constant part of the cost of every assignment.
     pub constant: Cost,
-    /// About what visiting every variable once costs, in units of one nanosecond or so.
+    /// Approximate work of visiting every variable once, in nanoseconds of one CPU core.
     pub sweep_work: u64,
     size: Size,
-    /// States wanted, where the caller said so.
+    /// The requested number of states; `None` if none was requested.
     pub population: Option<usize>,
-    /// Whether a run must do the same on every machine and device.
+    /// Whether the run must be equal on every machine and device.
     pub portable: bool,
-    /// How the core came from the network; it is the network without it.
+    /// The reductions that led from the network to the problem; `None` if the problem is the network.
     pub origin: Option<Arc<Reducer>>,
-    /// The network itself where functions of it are sums, for which the core has chains of tables.
+    /// The network with its linear sums, if it has functions that are sums, for which the problem has chains of tables.
     pub sums: Option<Arc<SumSpace>>,
     original: Original,
     on_demand: OnDemand,
     reduced: Mutex<Reduced>,
 }
 
-/// In which order sweeps assign the variables.
+/// The order in which sweeps assign the variables.
 #[derive(Debug)]
 pub struct SweepOrder {
-    /// Color classes: sweeps assign one after the other, as the variables of a class do not see each other.
+    /// Color classes of the constraint graph. Sweeps assign one class after the other, because the variables of a class
+    /// are not adjacent.
     pub classes: Vec<Vec<u32>>,
-    /// Numbers prime to that of the classes, below it: strides of the orders in which sweeps go through them.
+    /// Strides of the orders in which sweeps visit the classes: numbers below that of the classes and coprime to it.
     pub strides: Vec<u32>,
 }
 
-/// How large a core is, in what decides how it is searched.
+/// The size of a problem, which decides how it is searched.
 #[derive(Debug)]
 struct Size {
     /// Whether functions have rows in the tables, and edges in the graph.
@@ -91,7 +92,7 @@ struct Size {
     falls_into_parts: bool,
 }
 
-/// The network as it was read, where the core comes from one.
+/// The network as it was read, if the problem comes from one.
 #[derive(Debug, Default)]
 struct Original {
     network: Option<Network>,
@@ -99,7 +100,7 @@ struct Original {
     form: Lazy<Option<Arc<SweepForm>>>,
 }
 
-/// What is made of a core when a driver first asks for it, and where its draws come from.
+/// Data that are made when a driver first asks for them, and the seeds of their random draws.
 #[derive(Debug)]
 struct OnDemand {
     forest_draw: u64,
@@ -123,23 +124,24 @@ impl OnDemand {
     }
 }
 
-/// By variable and value; nothing where nothing is known.
+/// Lower bounds by variable and value; `None` if none are known.
 pub type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
 
 impl SearchContext {
-    /// An assignment as heuristics see it.
+    /// Returns an assignment in the form that heuristics read.
     pub fn view<'a>(&'a self, values: &'a [u16]) -> View<'a> {
         let origin = self.origin.as_deref();
         let origin = origin.map(|origin| Origin { variables: origin.variables(), values: origin.all_values() });
         View { tables: &self.tables, graph: &self.graph, origin, values }
     }
 
-    /// Prepares a core. A forbidden entry costs `price` in the core's units.
+    /// Prepares a problem. A forbidden entry costs `price` in the problem's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> SearchContext {
         SearchContext::until(problem, u64::MAX, price, population, rng, &Stop::new()).expect("no stop is set")
     }
 
-    /// Prepares a core with copies of tables of at most `copied` entries; without any rows of functions if that is 0.
+    /// Prepares a problem. Tables of at most `copied` entries have their rows copied for each variable; if that is 0,
+    /// functions have no rows at all.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -190,8 +192,8 @@ impl SearchContext {
         })
     }
 
-    /// The context of what the reductions have left. Hard violations cost what the best known total leaves, or what top
-    /// allows, whichever is less.
+    /// Prepares a reduced problem. A forbidden entry costs the problem's top, which the incumbent may have lowered,
+    /// less the constant.
     ///
     /// # Errors
     /// [`Error::Stopped`]; [`Error::Memory`].
@@ -222,15 +224,16 @@ impl SearchContext {
         Ok(Arc::new(context))
     }
 
-    /// Returns orders of all variables whose every prefix is a connected region, one after the other. Made when first
-    /// asked for: the first solutions do not wait for them.
+    /// Returns orders of all variables, one after the other, in which every prefix is a connected region. They are made
+    /// at the first call, so that the first solutions do not wait for them.
     ///
     /// # Errors
+    /// [`Error::Stopped`] before they are made.
     /// [`Error::Stopped`] before they are made.
     pub fn regions(&self, stop: &Stop) -> Result<&[u32], Error> {
         let made = self.on_demand.regions.get(|| {
             let n = self.variables();
-            // as many as 32 of 62500 variables have, and no fewer than four
+            // together as long as 32 orders of 62500 variables; at least four
             let count = (2_000_000 / n.max(1)).clamp(4, 256) as u64;
             let grow = |k| {
                 let mut rng = Rng::new(mix(self.on_demand.region_draw, k));
@@ -246,7 +249,7 @@ impl SearchContext {
         made.map(Vec::as_slice)
     }
 
-    /// Makes regions and forests, while the run waits for something else.
+    /// Makes the regions and forests in advance, while the run waits for something else.
     ///
     /// # Errors
     /// [`Error::Stopped`] before they are made.
@@ -255,8 +258,8 @@ impl SearchContext {
         Ok(())
     }
 
-    /// Returns random induced forests for tree moves; none where they would hold next to nothing. Made when first asked
-    /// for, as regions are; code that makes children in parallel asks before.
+    /// Returns random induced forests for tree moves; none if they would have few edges. They are made at the first
+    /// call, which must come before code that makes children in parallel.
     ///
     /// # Errors
     /// [`Error::Stopped`] before they are made.
@@ -267,7 +270,7 @@ impl SearchContext {
             let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
             let forest =
                 |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.on_demand.forest_draw, k)), stop);
-            // alone, a forest of few edges is a sweep that costs more
+            // a forest of few edges is a sweep at a higher price
             let first = forest(0)?;
             if first.edges() * 10 < n {
                 return Ok(Vec::new());
@@ -278,8 +281,8 @@ impl SearchContext {
         made.map(Vec::as_slice)
     }
 
-    /// Returns which ratings a move changes; `None` if some tables are read in place. Made when first asked for, by all
-    /// threads, as regions are.
+    /// Returns the evaluations that each move changes; `None` if some tables are not copied. It is made at the first
+    /// call, by all threads.
     ///
     /// # Errors
     /// [`Error::Stopped`] before it is made.
@@ -288,43 +291,44 @@ impl SearchContext {
         self.tables.all_copied().then(|| self.on_demand.layout.get(make)).transpose()
     }
 
-    /// How rows are laid out on a device.
+    /// Returns the layout of rows on a device.
     pub fn row_shape(&self) -> RowShape {
         *self.on_demand.row_shape.get_or_init(|| RowShape::of(&self.tables, self.is_large()))
     }
 
-    /// Whether solutions of the core need not be solutions of the network.
+    /// Returns whether solutions of the reduced problem may violate the network.
     pub fn is_relaxed(&self) -> bool {
         self.sums.as_ref().is_some_and(|sums| sums.is_relaxed)
     }
 
-    /// Whether only the driver `sums` has a chance: the core is relaxed, or has chains of so many sums that their rows
-    /// are not copied.
+    /// Returns whether only the driver `sums` is useful: the problem is relaxed, or the chains of sums are so large
+    /// that their rows are not copied.
     pub fn is_for_sums(&self) -> bool {
         self.sums.as_ref().is_some_and(|sums| sums.is_relaxed || !self.tables.all_copied())
     }
 
-    /// Whether functions have tables at all.
+    /// Returns whether functions have tables at all.
     pub fn has_tables(&self) -> bool {
         self.size.has_rows
     }
 
-    /// Whether the tables of all functions are laid out.
+    /// Returns whether the tables of all functions are laid out.
     pub fn has_all_tables(&self) -> bool {
         self.size.has_rows && self.tables.all_copied()
     }
 
-    /// Whether drivers that read tables have a chance.
+    /// Returns whether drivers that read tables are useful.
     pub fn is_for_tables(&self) -> bool {
         self.size.has_rows && !self.is_for_sums()
     }
 
-    /// Whether the network, as it was read, has variables of two values and functions of two variables alone.
+    /// Returns whether the network, as it was read, has only variables of two values and functions of at most two
+    /// variables.
     pub fn is_quadratic(&self) -> bool {
         *self.original.is_quadratic.get_or_init(|| self.original.network.as_ref().is_some_and(is_form))
     }
 
-    /// Returns the network as a quadratic form; `None` if it is none. Made when first asked for.
+    /// Returns the network as a quadratic form; `None` if it is none. The form is made at the first call.
     ///
     /// # Errors
     /// [`Error::Stopped`] before it is made.
@@ -335,40 +339,40 @@ impl SearchContext {
         form.get(make).cloned()
     }
 
-    /// Takes the form of the same network, if it is made.
+    /// Takes over the form of the same network, if it is given and this context has none.
     pub fn have_form(&self, form: Option<Arc<SweepForm>>) {
         let _ = form.map(|form| self.original.form.get(|| Ok(Some(form))));
     }
 
-    /// Takes the form that another core of the same network has, if it is made.
+    /// Takes over the form of another context of the same network, if that has made one.
     pub fn have_form_of(&self, other: &SearchContext) {
         self.have_form(other.original.form.made().cloned().flatten());
     }
 
-    /// Whether all values are interchangeable, as colors are.
+    /// Returns whether all values are interchangeable, as colors are.
     pub fn is_coloring(&self) -> bool {
         self.interchangeable.is_some()
     }
 
-    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say
-    /// so.
+    /// Returns, for each variable and value, a lower bound on how much more solutions with the value cost than with the
+    /// variable's best value; `None` if no bounds are known.
     pub fn reduced(&self) -> Reduced {
         self.reduced.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes what each value costs at least.
+    /// Sets the lower bounds that [`SearchContext::reduced`] returns.
     pub fn learn_reduced(&self, reduced: Vec<Vec<Cost>>) {
         *self.reduced.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(reduced));
     }
 
-    /// Whether a child of annealing takes long even with the least sweeps of a large core.
+    /// Returns whether a child of annealing takes long even with the least sweeps of a large problem.
     pub fn takes_long(&self) -> bool {
         self.sweep_work * u64::from(LEAST_SWEEPS) > LARGE_CHILD_WORK
     }
 
-    /// Whether the driver `cycling` shares the part of the time that annealing is sure of: on large cores where
-    /// variables have two values, as a visit takes next to nothing then, and where children of annealing have the
-    /// fewest sweeps; elsewhere it has what it gains (results/scale). If functions have two variables, too, `spins` is
+    /// Returns whether the driver `cycling` has a part of annealing's guaranteed time: on large problems of binary
+    /// variables, whose visits take almost no time, and on those whose children of annealing have the fewest sweeps.
+    /// Elsewhere it has only its gains (results/scale). If functions have at most two variables, too, `spins` is
     /// faster.
     pub fn suits_cycling(&self) -> bool {
         let is_binary = || self.tables.problem.domains.iter().all(|&domain| domain <= 2);
@@ -376,48 +380,48 @@ impl SearchContext {
         self.is_large() && is_left && (self.takes_long() || is_binary())
     }
 
-    /// How many variables there are.
+    /// Returns the number of variables.
     pub fn variables(&self) -> usize {
         self.tables.variables()
     }
 
-    /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
+    /// Returns whether few states with long sweeps, merged by components, are better than many states with short ones.
     pub fn is_large(&self) -> bool {
         self.size.is_large
     }
 
-    /// Whether annealing keeps one state, which all threads or a whole device sweep together. Where what differs
-    /// between states falls into parts, as on grids, many states with tree moves come further.
+    /// Returns whether annealing keeps one state, which all threads or a whole device sweep together. If differences
+    /// between states have several components, as on grids, many states with tree moves find better solutions.
     pub fn has_one_state(&self) -> bool {
         self.size.is_vast || self.size.has_one_state
     }
 
-    /// Whether the anneals of one state double as long as the run goes on: a long one gains more than short ones of as
-    /// many sweeps together, unless parts of several can be put together (results/notes/cpu.md).
+    /// Returns whether the anneals of one state double during the run. A long anneal gains more than short ones with
+    /// the same total of sweeps, unless components of several can be combined (results/notes/cpu.md).
     pub fn climbs(&self) -> bool {
         self.has_one_state() && !self.falls_into_parts()
     }
 
-    /// Whether what differs between two states mostly has several components.
+    /// Returns whether the differences between two states mostly have several components.
     pub fn falls_into_parts(&self) -> bool {
         self.size.falls_into_parts
     }
 
-    /// A context that counts as vast, whatever its size.
+    /// Returns the context marked as vast, whatever its size.
     #[doc(hidden)]
     pub fn into_vast(mut self) -> Self {
         self.size.is_vast = true;
         self
     }
 
-    /// Whether one state's sweeps are work for all threads of the CPU. Not where a run must be repeated, on a device
-    /// too.
+    /// Returns whether all threads of the CPU sweep one state together. False in a repeatable run, also on a device.
     pub fn is_vast(&self) -> bool {
         self.size.is_vast
     }
 }
 
-/// The numbers below that of the classes that are prime to it. The few classes of a large core follow each other.
+/// Returns the numbers below `classes` that are coprime to it; only 1 on large problems, whose few classes keep their
+/// order.
 fn strides(classes: usize, is_large: bool) -> Vec<u32> {
     let last = if is_large { 1 } else { classes.saturating_sub(1).max(1) };
     let is_prime = |&stride: &u64| gcd(stride, classes.max(1) as u64) == 1;

@@ -1,5 +1,5 @@
-//! Partition crossover of two assignments: where they differ, the constraint graph falls into parts that do not see
-//! each other; of each part the cheaper version is taken.
+//! Partition crossover of two assignments. The variables in which they differ induce components of the constraint
+//! graph; for each component the version of lower cost is taken.
 
 use crate::error::Error;
 use crate::forest::find;
@@ -8,7 +8,7 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
 
-/// Scratch of the merge.
+/// The scratch memory of a crossover.
 #[derive(Clone, Debug, Default)]
 pub struct PartitionCrossover {
     root: Vec<u32>,
@@ -16,7 +16,7 @@ pub struct PartitionCrossover {
 }
 
 impl PartitionCrossover {
-    /// Makes `ours` the best combination of both by components; a tie goes by a random bit.
+    /// Replaces `ours` by the best combination of both assignments by components. A random bit decides ties.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -79,7 +79,7 @@ impl PartitionCrossover {
 
     fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
-        // the smaller index is the root: the same components whatever the order of the functions
+        // the smaller index is the root, so that the components do not depend on the order of the functions
         if a != b {
             self.root[a.max(b) as usize] = a.min(b);
         }
@@ -93,7 +93,7 @@ mod tests {
     use fangs_testing::cores::{assignment, price, random};
     use std::sync::Arc;
 
-    /// The parts of the differing variables, by repeated flooding over shared functions.
+    /// Returns the components of the differing variables, by repeated flooding over shared functions.
     fn parts(tables: &ValueTables, a: &[u16], b: &[u16]) -> Vec<Vec<usize>> {
         let mut label: Vec<usize> = (0..a.len()).collect();
         for _ in 0..a.len() {

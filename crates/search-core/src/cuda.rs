@@ -1,4 +1,4 @@
-//! A core's tables in device memory, as `kernels/core.cuh` reads them.
+//! A problem's tables in device memory, as `kernels/core.cuh` reads them.
 
 mod forests;
 
@@ -16,10 +16,10 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Quads of a row, at most: domains of 512 values.
+/// Largest length of a row in units of four entries: domains of 512 values.
 const MOST_QUADS: u32 = 128;
 
-/// Why a core stays on the CPU, if it does.
+/// Returns why a problem must stay on the CPU; `None` if it need not.
 pub fn unfit(context: &SearchContext) -> Option<String> {
     let tables = &context.tables;
     let quads = tables.width.iter().max().map_or(0, |width| width.div_ceil(4));
@@ -36,7 +36,7 @@ pub fn unfit(context: &SearchContext) -> Option<String> {
 }
 
 device_structs! {
-    /// `kernels/core.cuh`: Core.
+    /// The struct `Core` of `kernels/core.cuh`.
     #[allow(missing_docs, reason = "the kernels describe the fields")]
     #[derive(Clone, Copy, Debug, Default)]
     pub struct CoreArgument as "Core" {
@@ -80,39 +80,39 @@ device_structs! {
     }
 }
 
-/// What a core takes of device memory. Dropping it frees all.
+/// A problem's tables in device memory. Dropping it frees them.
 pub struct DeviceCore {
-    /// What kernels get.
+    /// The argument of kernels.
     pub argument: CoreArgument,
-    /// How its rows are laid out.
+    /// The layout of the rows.
     pub shape: RowShape,
-    /// Entries of all variables' unary rows, with their padding.
+    /// Number of entries of all variables' unary rows, including their padding.
     pub unary_entries: usize,
-    /// Nodes of its largest forest.
+    /// Number of nodes of the largest forest.
     pub nodes: u32,
     /// Sum of the domain sizes.
     pub domains: u64,
     _held: Held,
 }
 
-/// Uploads tables and keeps them.
+/// Uploads arrays and keeps them allocated.
 pub struct Uploads<'a> {
     /// The device.
     pub cuda: &'a Cuda,
-    /// What it holds.
+    /// The allocated memory.
     pub held: Held,
 }
 
 impl Uploads<'_> {
-    /// Uploads items, and returns their address.
+    /// Uploads items and returns their address.
     ///
     /// # Errors
-    /// The device's.
+    /// [`DeviceError`] if the device fails.
     pub fn items<T: DeviceRepr + Send + Sync + 'static>(&mut self, items: &[T]) -> Result<u64, DeviceError> {
         self.held.upload(self.cuda, items)
     }
 
-    /// Uploads items behind `zeros` items of zero.
+    /// Uploads `zeros` zero items followed by `items`, and returns their address.
     pub fn behind_zeros<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
         &mut self,
         zeros: usize,
@@ -124,13 +124,13 @@ impl Uploads<'_> {
     }
 }
 
-/// How rows are laid out: in units of 16 bytes, or of 8 where entries are bytes, behind zeros.
+/// The layout of rows in units of 16 bytes, or of 8 if entries are bytes, after units of zeros.
 #[derive(Clone, Copy)]
 struct Units {
     entries: u32,
     zeros: u32,
     bytes: bool,
-    /// Where the functions' rows begin among the entries, behind the unary ones.
+    /// The index of the first entry of the functions' rows, after the unary ones.
     begin: u32,
 }
 
@@ -142,7 +142,7 @@ impl Units {
         Units { entries, zeros, bytes: shape.bytes, begin }
     }
 
-    /// The functions' rows as they go up, unless these are bytes.
+    /// Returns the functions' rows as 32-bit words to upload; empty if they are uploaded as bytes.
     fn words(self, rows: &Rows) -> Cow<'_, [i32]> {
         if self.bytes {
             return (&[][..]).into();
@@ -180,10 +180,10 @@ impl Units {
 }
 
 impl DeviceCore {
-    /// Uploads a core with its forests and regions.
+    /// Uploads a problem with its forests and regions.
     ///
     /// # Errors
-    /// The device's.
+    /// [`DeviceError`] if the device fails.
     pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
         let no_stop = Stop::new();
         let forests = context.forests(&no_stop).expect("no stop is set");
@@ -193,7 +193,7 @@ impl DeviceCore {
     }
 }
 
-/// A core's tables in the host's memory, in the form in which they are uploaded.
+/// A problem's tables in host memory, in the form in which they are uploaded.
 pub struct CoreArrays<'a> {
     context: &'a SearchContext,
     shape: RowShape,
@@ -206,8 +206,8 @@ pub struct CoreArrays<'a> {
 }
 
 impl<'a> CoreArrays<'a> {
-    /// Lays out the tables for sweeps of single variables: without forests and regions, with rows of bytes and links if
-    /// `shape` has them.
+    /// Lays out the tables for sweeps of single variables: without forests and regions, and with rows of bytes and
+    /// links if `shape` has them.
     pub fn without_moves(context: &'a SearchContext, shape: RowShape) -> Self {
         CoreArrays::new(context, &[], shape)
     }
@@ -215,7 +215,7 @@ impl<'a> CoreArrays<'a> {
     fn new(context: &'a SearchContext, forests: &[Forest], shape: RowShape) -> Self {
         let tables = &context.tables;
         let units = Units::new(tables, shape);
-        // side by side: one after the other they took a sixth of scen06's time to its best value
+        // in parallel: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, (forests, effects))) = rayon::join(
             || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape)),
             || {
@@ -230,7 +230,7 @@ impl<'a> CoreArrays<'a> {
     /// Uploads the tables, with the members of each color class in the order of visits.
     ///
     /// # Errors
-    /// The device's.
+    /// [`DeviceError`] if the device fails.
     pub fn upload(&self, cuda: &Cuda, regions: &[u32], classes: &[Vec<u32>]) -> Result<DeviceCore, DeviceError> {
         let CoreArrays { context, shape, units, .. } = *self;
         let tables = &context.tables;
@@ -301,7 +301,7 @@ impl<'a> CoreArrays<'a> {
     }
 }
 
-/// Variables, their incidences, and what does not fit into those; or their links.
+/// Returns the variables and their incidences with the overflow of these, or their links.
 fn incidences(tables: &ValueTables, units: Units, shape: RowShape) -> Incidences {
     let variables: Vec<usize> = (0..tables.variables()).collect();
     let parts = threads::map(variables.chunks(PART), |variables| match shape.links {
@@ -310,16 +310,16 @@ fn incidences(tables: &ValueTables, units: Units, shape: RowShape) -> Incidences
     });
     let mut all = Incidences::default();
     parts.into_iter().for_each(|part| all.append(part));
-    // what is loaded ahead of a variable without functions
+    // padding, which is loaded ahead of a variable without functions
     all.incidences.extend([0; 4]);
     all.links.extend([0; 2]);
     all
 }
 
-/// Variables whose incidences a thread lays out at a time.
+/// Number of variables whose incidences a thread lays out at a time.
 const PART: usize = 1 << 14;
 
-/// Those of some variables, as `kernels/core.cuh` reads them.
+/// The incidences of some variables, as `kernels/core.cuh` reads them.
 #[derive(Default)]
 struct Incidences {
     info: Vec<u32>,
@@ -331,7 +331,7 @@ struct Incidences {
 }
 
 impl Incidences {
-    /// All of them as links.
+    /// Returns all incidences as links.
     fn links(tables: &ValueTables, units: Units, variables: &[usize]) -> Self {
         let mut part = Incidences::default();
         for &v in variables {
@@ -354,7 +354,7 @@ impl Incidences {
             let shape = tables.domain(v) as u32 | (tables.width[v] / 4) << 16 | u32::from(has_more) << 31;
             part.info.extend([first, (all.len() | binaries << 16) as u32, tables.unary_at(v) / 4, shape]);
             for incidence in all {
-                // without a second variable its stride is 0, and 0 is a variable like any other
+                // the stride is 0 without a second variable, whose index would otherwise be a valid one
                 let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
                 let packed = if wide { incidence.first } else { incidence.first | second << 16 };
                 let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
@@ -370,7 +370,7 @@ impl Incidences {
         part
     }
 
-    /// Goes on with those of the next variables.
+    /// Appends the incidences of the next variables.
     fn append(&mut self, mut next: Self) {
         let (first, further) = (((self.more.len() + self.links.len()) / 2) as u32, self.further.len() as u32 / 2);
         next.info.chunks_exact_mut(4).for_each(|info| info[0] += first);
@@ -384,15 +384,15 @@ impl Incidences {
     }
 }
 
-/// The functions on a variable in the order in which they are laid out.
+/// Returns a variable's incidences in the order of their layout.
 fn binaries_first(tables: &ValueTables, v: usize) -> Vec<&Incidence> {
     let mut all: Vec<&Incidence> = tables.incidences(v).iter().collect();
     all.sort_by_key(|incidence| ValueTables::binary(incidence).is_none());
     all
 }
 
-/// Where each variable's row is, those of the members of classes, and the effects: what a change of a variable's value
-/// changes among others' rows (`kernels/rating_cache.cuh`).
+/// Returns the position of each variable's row, those of the members of classes, and the effects: which entries of
+/// other variables' rows change with a variable's value (`kernels/rating_cache.cuh`).
 fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
     let tables = &context.tables;
     let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); tables.variables()];
@@ -424,7 +424,7 @@ fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
     [row_places.concat(), members, of.concat().concat()]
 }
 
-/// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.
+/// The functions, their variables, their exact costs with equal tables stored once, and the start of each unary table.
 #[derive(Default)]
 struct Functions {
     entries: Vec<u32>,
@@ -436,7 +436,7 @@ struct Functions {
 fn functions(tables: &ValueTables) -> Functions {
     let problem = &tables.problem;
     let (mut entries, mut pairs) = (vec![], vec![]);
-    // equal tables once
+    // equal tables are stored once
     let mut known: FxHashMap<usize, u64> = FxHashMap::default();
     let (mut tables, mut length) = (Vec::with_capacity(problem.functions.len()), 0);
     for function in &problem.functions {
@@ -470,5 +470,5 @@ fn functions(tables: &ValueTables) -> Functions {
     Functions { entries, pairs, costs, unary }
 }
 
-/// Keeps a device open for as long as its memory is used.
+/// A reference to a device, which keeps it open while its memory is used.
 pub type Device = Arc<Cuda>;

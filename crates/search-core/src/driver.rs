@@ -1,4 +1,4 @@
-//! What a driver is.
+//! The trait of drivers.
 //!
 //! To add a driver:
 //!
@@ -21,120 +21,123 @@ use crate::stop::Stop;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// By how many halves the next round of a walk's driver is shorter after so many: a run's first rounds wait for it.
+/// Returns how many times the length of a walk driver's next round is halved after `rounds` rounds: the first rounds of
+/// a run are short, because everything else waits for them.
 pub fn shorter(rounds: u32) -> u32 {
     2u32.saturating_sub(rounds)
 }
 
-/// What drivers are made from.
+/// The arguments for making drivers.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// The device to work on, if there is one.
+    /// The device to work on; `None` for the CPU.
     pub device: Option<Arc<Cuda>>,
-    /// Further devices that can be connected with it and may share its work; `None` if there are none.
+    /// Further devices that can be connected with `device` and may share its work; `None` if there are none.
     pub partners: Option<Vec<Arc<Cuda>>>,
-    /// The heuristic that steers, if there is one.
+    /// The heuristic that steers `guided`, if there is one.
     pub heuristic: Option<Arc<dyn ValueHeuristic>>,
-    /// Whether each assignment that it makes is checked.
+    /// Whether each assignment that a heuristic makes is checked.
     pub asserts: bool,
-    /// Where their streams come from.
+    /// The source of the drivers' random streams.
     pub rng: &'a mut Rng,
 }
 
 impl Setup<'_> {
-    /// A stream of random numbers for a driver.
+    /// Returns a new stream of random numbers for a driver.
     pub fn stream(&mut self) -> Rng {
         Rng::new(self.rng.draw())
     }
 }
 
-/// What a driver goes on from after a stop.
+/// The state from which a driver continues after a stop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriverState<A = Vec<u32>> {
-    /// Its best states, best first.
+    /// The best states, best first.
     pub population: Vec<A>,
-    /// The best of earlier populations.
+    /// The best states of earlier populations.
     pub archive: Vec<A>,
-    /// Populations before this one.
+    /// Number of populations before this one.
     pub epoch: u32,
-    /// Sweeps of its anneals.
+    /// Number of sweeps of an anneal.
     pub sweeps: u32,
 }
 
-/// Improves solutions in bounded rounds.
+/// A search strategy that improves solutions in bounded rounds.
 pub trait Driver: Send {
-    /// How many states it has.
+    /// Returns the number of states.
     fn population(&self) -> usize;
 
-    /// Whether a round on this core, with what is known of it and what was found, can bring anything.
+    /// Returns whether a round can improve anything, given the prepared problem and the pool.
     fn fits(&self, _: &SearchContext, _: &Pool) -> bool {
         true
     }
 
-    /// Whether a round on this core can make moves at all, whether that pays or not.
+    /// Returns whether a round can make moves on this problem, useful or not.
     fn can_move(&self, _: &SearchContext) -> bool {
         true
     }
 
-    /// Whether it works on the core's tables by variable, and not on the network's own sums or as a quadratic form.
+    /// Returns whether the driver reads the problem's tables, instead of the network's sums or its quadratic form.
     fn reads_tables(&self) -> bool {
         true
     }
 
-    /// Whether its rounds leave threads idle where there are many.
+    /// Returns whether rounds leave threads idle if there are many.
     fn needs_few_threads(&self) -> bool {
         false
     }
 
-    /// Returns whether the driver works on all devices of the run on this core. Further devices then have no drivers.
+    /// Returns whether the driver works on all devices of the run on this problem. Further devices then have no
+    /// drivers.
     fn shares_devices(&self, _: &SearchContext) -> bool {
         false
     }
 
-    /// What share it has at first, for each of another driver's.
+    /// Returns the driver's initial share, relative to that of other drivers.
     fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
         1.0
     }
 
-    /// Part of the time that is its own whatever it gains, until an allowed assignment is found and after that.
+    /// Returns the part of the time that the driver has regardless of its gains, before and after a feasible assignment
+    /// is found.
     fn floor(&self, _: &SearchContext, _: &Pool) -> f64 {
         0.0
     }
 
-    /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
+    /// Returns the work of the run after which the driver begins. In a repeatable run it is equal on all devices.
     fn begins(&self, _: &SearchContext) -> u64 {
         0
     }
 
-    /// The kernels that its next round takes, where it was given a device and they are others than the last one's.
+    /// Returns the kernels of the next round if the driver has a device and they differ from those of the last round.
     fn kernels(&self, _: &SearchContext) -> Option<Source> {
         None
     }
 
-    /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.
+    /// Opens a run from the present solution, in some ten milliseconds. Most drivers cannot, and return `None`.
     fn open_run(&mut self, _: &SearchContext, _: &mut Pool, _: &Stop) -> Option<Effort> {
         None
     }
 
-    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the
+    /// Makes one round of some ten milliseconds. Assignments worth keeping go into `pool`. After a stop the rest of the
     /// round is dropped.
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort;
 
-    /// A bound step has left messages that rate partial assignments.
+    /// Receives the messages of a bound step, which evaluate partial assignments.
     fn guide(&mut self, _: &Arc<Outcome>) {}
 
-    /// What it goes on from after a stop; most begin again from the pool.
+    /// Returns the state from which the driver can continue after a stop; `None` if it restarts from the pool.
     fn state(&self) -> Option<DriverState<Elite>> {
         None
     }
 
-    /// Goes on from there.
+    /// Continues from a state.
     fn resume(&mut self, _: &SearchContext, _: DriverState<Elite>) {}
 
     /// Receives an estimate of the driver's work until the time limit, so that long work can end by then.
     fn ends_after(&mut self, _: u64) {}
 
-    /// The core has changed.
+    /// Moves the driver to another reduced problem, prepared in `context`.
     fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>);
 }

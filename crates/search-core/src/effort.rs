@@ -1,33 +1,33 @@
-//! What a round of a driver did.
+//! The effort and the notices of a driver's rounds.
 
 use crate::device::DeviceError;
 use crate::model::Cost;
 use crate::picks::Picks;
 
-/// What a round did, or several together.
+/// The effort and the notices of one round, or of several together.
 #[derive(Clone, Debug, Default)]
 pub struct Effort {
-    /// Assignments that changed a value.
+    /// Changed values.
     pub moves: u64,
-    /// Candidate values rated.
+    /// Candidate values evaluated.
     pub ratings: u64,
-    /// Work done, in the unit of the context's `sweep_work`; on a device as much as the CPU does in the same time.
+    /// Work done, in the unit of the context's `sweep_work`; on a device, the work of the CPU in the same time.
     pub work: u64,
-    /// What the user may want to know.
+    /// A note for the user.
     pub note: Option<String>,
-    /// There are fewer states than were asked for: why.
+    /// The reason why there are fewer states than requested.
     pub clipped: Option<String>,
-    /// The device failed: why. The driver goes on without it.
+    /// The error of the device if it failed. The driver continues without it.
     pub lost: Option<DeviceError>,
     /// The further device that failed while it shared the driver's work. The driver continues without it.
     pub lost_partner: Option<LostDevice>,
-    /// What came of a plug-in heuristic.
+    /// Counts of a plug-in heuristic's samples.
     pub picks: Picks,
-    /// What of that makes no sense.
+    /// A description of invalid values of a plug-in heuristic.
     pub nonsense: Option<String>,
-    /// What an assertion found: the run ends.
+    /// A failed assertion, which ends the run.
     pub fault: Option<String>,
-    /// A solution of the network that the pool need not have.
+    /// A solution of the network that the pool need not contain.
     pub found: Option<Found>,
 }
 
@@ -40,19 +40,20 @@ pub struct LostDevice {
     pub error: DeviceError,
 }
 
-/// A solution that a driver found on the network, not on the core.
+/// A solution that a driver found on the network, not on the reduced problem.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The driver's name.
     pub source: &'static str,
-    /// Its cost in the network's units.
+    /// The cost in the network's units.
     pub cost: Cost,
     /// The value of each variable.
     pub values: Vec<u32>,
 }
 
 impl Effort {
-    /// Adds what others did meanwhile; of what there is to say, one of a kind. What was lost is theirs to tell.
+    /// Adds the effort of concurrent work, and its notices of each kind that has none here. Failed devices are not
+    /// added, because their drivers report them.
     pub fn add(&mut self, other: &Effort) {
         self.moves += other.moves;
         self.ratings += other.ratings;

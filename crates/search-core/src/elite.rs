@@ -1,14 +1,14 @@
-//! An assignment that is worth keeping, with what it costs.
+//! An assignment worth keeping, with its cost.
 
 use crate::error::Error;
 use crate::rng::mix;
 use crate::stop::Stop;
 use crate::value_tables::{Energy, ValueTables};
 
-/// The longest domain that local search has room for.
+/// The largest domain size that local search supports.
 pub const LONGEST: u32 = u16::MAX as u32;
 
-/// A 64-bit hash of an assignment, the same wherever it is computed.
+/// Returns a 64-bit hash of an assignment, equal on every machine and device.
 pub fn hash(values: &[u16]) -> u64 {
     values.iter().enumerate().fold(0u64, |sum, (v, &value)| sum.wrapping_add(mix(u64::from(value), v as u64)))
 }
@@ -18,24 +18,25 @@ pub fn hash(values: &[u16]) -> u64 {
 pub struct Elite {
     /// The value of each variable.
     pub values: Vec<u16>,
-    /// What it costs.
+    /// The energy of the assignment.
     pub energy: Energy,
-    /// Its [`hash()`].
+    /// The [`hash()`] of `values`.
     pub hash: u64,
 }
 
 impl Elite {
-    /// A place that nothing has been found for yet: worse than anything.
+    /// Returns a placeholder without an assignment, worse than any elite.
     pub fn none() -> Self {
         Elite { values: Vec::new(), energy: Energy { total: i64::MAX, violations: 0 }, hash: 0 }
     }
 
-    /// Whether it is an assignment.
+    /// Returns whether it is an assignment and not a placeholder.
     pub fn is_known(&self) -> bool {
         self.energy.total < i64::MAX
     }
 
-    /// Which of these assignments differs from it in the fewest variables, the first of equals.
+    /// Returns the index of the assignment that differs from this one in the fewest variables, the first of equals.
+    /// Skips assignments of another length; returns `None` if none is left.
     pub fn nearest<'a>(&self, others: impl Iterator<Item = &'a [u16]>) -> Option<usize> {
         let complete = others.enumerate().filter(|(_, values)| values.len() == self.values.len());
         let differing = |values: &[u16]| values.iter().zip(&self.values).filter(|(a, b)| a != b).count();
@@ -47,7 +48,7 @@ impl Elite {
         Elite::until(tables, values, &Stop::new()).expect("no stop is set")
     }
 
-    /// Evaluates an assignment, or returns [`Error::Stopped`].
+    /// Evaluates an assignment. Returns [`Error::Stopped`] if it is stopped first.
     pub fn until(tables: &ValueTables, values: Vec<u16>, stop: &Stop) -> Result<Self, Error> {
         let energy = tables.energy_until(&values, stop)?;
         let hash = hash(&values);

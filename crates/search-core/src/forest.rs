@@ -5,46 +5,48 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
 
-/// The parent of a root.
+/// The `parent` of a root.
 pub const NO_PARENT: u32 = u32::MAX;
 
-/// A variable of a forest.
+/// A node of a forest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node {
     /// The variable.
     pub variable: u32,
-    /// Position of the parent in `Forest::nodes`, [`NO_PARENT`] at a root.
+    /// Index of the parent in `Forest::nodes`; [`NO_PARENT`] at a root.
     pub parent: u32,
-    /// Rows over the parent's values, one for each value of the variable.
+    /// Position of the rows over the parent's values, one row for each value of the variable.
     pub up: u32,
-    /// From one of those rows to the next.
+    /// Distance between two of the rows at `up`.
     pub up_stride: u32,
-    /// Rows over the variable's values, one for each value of the parent.
+    /// Position of the rows over the variable's values, one row for each value of the parent.
     pub down: u32,
-    /// From one of those rows to the next.
+    /// Distance between two of the rows at `down`.
     pub down_stride: u32,
-    /// Where the variable's row stands in the scratch.
+    /// Position of the variable's row in the scratch memory.
     pub row: u32,
 }
 
-/// An induced forest: no two of its variables share a function but tree edges, which are functions of two variables.
+/// An induced forest: no two of its variables share a function, except for tree edges, which are functions of two
+/// variables.
 #[derive(Clone, Debug)]
 pub struct Forest {
-    /// By distance from their roots.
+    /// The nodes, ordered by their distance from the root.
     pub nodes: Vec<Node>,
-    /// Where nodes of each distance begin, and their number.
+    /// Index of the first node at each distance, and the number of nodes.
     pub levels: Vec<u32>,
-    /// Whether a variable is one of them.
+    /// Whether each variable is in the forest.
     pub member: Vec<bool>,
-    /// Length of all rows together.
+    /// Total length of all rows.
     pub row_entries: usize,
 }
 
 impl Forest {
-    /// Draws an induced forest: variables in random order, each taken unless it closes a cycle, shares a larger
-    /// function with one taken before, or joins a tree of more than `largest` variables.
+    /// Draws an induced forest. Variables in random order are taken unless they close a cycle, share a larger function
+    /// with a variable taken before, or join a tree of more than `largest` variables.
     ///
     /// # Errors
+    /// [`Error::Stopped`].
     /// [`Error::Stopped`].
     pub fn random(tables: &ValueTables, largest: u32, rng: &mut Rng, stop: &Stop) -> Result<Forest, Error> {
         let n = tables.variables();
@@ -77,7 +79,7 @@ impl Forest {
         Self::rooted(tables, &order, member, &mut root, stop)
     }
 
-    /// The forest of these members, whose trees are the sets of `root`; trees in the order of their first members.
+    /// Builds the forest of these members, whose trees are the sets of `root`, in the order of their first members.
     fn rooted(
         tables: &ValueTables,
         order: &[u32],
@@ -126,7 +128,7 @@ impl Forest {
         Ok(forest)
     }
 
-    /// Candidate values that a tree move rates.
+    /// Returns the number of candidate values that a tree move evaluates.
     pub fn ratings(&self, tables: &ValueTables) -> u64 {
         let domain = |node: &Node| tables.domain(node.variable as usize) as u64;
         let edge = |node: &Node| match node.parent {
@@ -136,16 +138,16 @@ impl Forest {
         self.nodes.iter().map(|node| domain(node) + edge(node)).sum()
     }
 
-    /// How many edges it has.
+    /// Returns the number of edges.
     pub fn edges(&self) -> usize {
         self.nodes.iter().filter(|node| node.parent != NO_PARENT).count()
     }
 }
 
-/// The middle of a longest path in the tree of a member: from there a tree has the fewest levels, which a device
-/// assigns one after the other.
+/// Returns the middle of a longest path in the tree of a member. Rooted there, a tree has the fewest levels, which a
+/// device assigns one after the other.
 fn centre(tables: &ValueTables, member: &[bool], start: u32) -> u32 {
-    // nodes in the order of their distance, and where each was come from
+    // nodes in the order of their distance, and the position from which each was reached
     let reach = |start: u32| {
         let mut reached: Vec<(u32, usize)> = vec![(start, 0)];
         let mut head = 0;
@@ -171,7 +173,7 @@ fn centre(tables: &ValueTables, member: &[bool], start: u32) -> u32 {
     path[path.len() / 2]
 }
 
-/// The representative of a disjoint set; halves the path.
+/// Returns the representative of a disjoint set; halves the path.
 pub fn find(root: &mut [u32], mut v: u32) -> u32 {
     while root[v as usize] != v {
         root[v as usize] = root[root[v as usize] as usize];

@@ -5,8 +5,8 @@ use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The incumbent's total cost and the lower bound, from all parts of a run. Its flag is set once the gap is closed, so
-/// that rounds on their way end.
+/// The incumbent's total cost and the lower bound of a run, shared by its threads. A flag is set once the gap is
+/// closed, so that rounds under way end.
 #[derive(Clone)]
 pub struct SharedIncumbent {
     ends: Arc<[AtomicI64; 2]>,
@@ -14,24 +14,24 @@ pub struct SharedIncumbent {
 }
 
 impl SharedIncumbent {
-    /// Totals from `upper` on are no better than what is known.
+    /// Starts with the incumbent's cost, or another limit, `upper`.
     pub fn new(upper: Cost, stop: &Stop) -> Self {
         SharedIncumbent { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), closed: stop.below() }
     }
 
-    /// Someone has a solution of that total.
+    /// Notes a solution of cost `total`.
     pub fn found(&self, total: Cost) {
         let _ = self.ends[0].fetch_min(total, Ordering::SeqCst);
         self.look();
     }
 
-    /// No solution has a lower total.
+    /// Notes that no solution costs less than `bound`.
     pub fn proved(&self, bound: Cost) {
         let _ = self.ends[1].fetch_max(bound, Ordering::SeqCst);
         self.look();
     }
 
-    /// Set if the run is to stop, and once the gap is closed.
+    /// Returns the flag that is set if the run must stop, and once the gap is closed.
     pub fn closed(&self) -> &Stop {
         &self.closed
     }
@@ -61,7 +61,7 @@ mod tests {
             }
             assert!(incumbent.closed().is_set() && !stop.is_set());
         }
-        // without a solution a bound meets the limit
+        // without a solution a bound closes the gap by reaching the limit
         let incumbent = SharedIncumbent::new(10, &Stop::new());
         incumbent.proved(10);
         assert!(incumbent.closed().is_set());

@@ -1,15 +1,16 @@
-//! Whether all values are interchangeable, as colors are.
+//! Detection of problems whose values are all interchangeable, as colors are.
 
 use crate::error::Error;
 use crate::model::{CostFunction, Costs, Odometer, Problem, Table};
 use crate::stop::Stop;
 use rustc_hash::FxHashSet;
 
-/// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes
-/// no cost. All permutations are made of the exchange of the first two and the cycle of all. Of two values only the
-/// names can be exchanged, and a child would have nothing of its second parent.
+/// Returns the number of values if all are interchangeable: permuting the values of all variables in the same way
+/// changes no cost. The exchange of the first two values and the cycle of all generate all permutations. Returns `None`
+/// for two values: only their names can be exchanged, and a child would inherit nothing from its second parent.
 ///
 /// # Errors
+/// [`Error::Stopped`].
 /// [`Error::Stopped`].
 pub fn interchangeable(problem: &Problem, stop: &Stop) -> Result<Option<usize>, Error> {
     let values = problem.domains.first().copied().unwrap_or(0);
@@ -38,7 +39,7 @@ pub fn interchangeable(problem: &Problem, stop: &Stop) -> Result<Option<usize>, 
     Ok(Some(values as usize))
 }
 
-/// Whether a table costs the same where all its variables exchange their first two values, or take each the next value.
+/// Returns whether a table is unchanged if all its variables exchange their first two values, or take the next value.
 fn is_symmetric(table: &Costs, values: usize, arity: usize) -> bool {
     let mut odometer = Odometer::new(vec![values; arity]);
     let place = |digits: &[usize], to: fn(usize, usize) -> usize| {

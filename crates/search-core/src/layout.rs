@@ -1,4 +1,4 @@
-//! The flat tables of moves: where each move stands, and which costs a move changes.
+//! Flat tables of moves: the index of each move, and the costs that a move changes.
 
 use crate::error::Error;
 use crate::stop::Stop;
@@ -7,25 +7,26 @@ use crate::tuning::size::SPARSE;
 use crate::value_tables::{Incidence, Row, RowEntry, ValueTables, on_rows};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// A row that changes where a variable moves, by `stride` for each value.
+/// A row of another variable's costs that changes with a variable's move, by `stride` entries for each value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Affected {
-    /// Where the row stands at value 0.
+    /// Position of the row for the moving variable's value 0.
     pub base: u32,
-    /// From one value's row to the next.
+    /// Distance between the rows of consecutive values.
     pub stride: u32,
-    /// The variable whose row it is.
+    /// The variable to which the row belongs.
     pub variable: u32,
-    /// The first move of the variable, and rows of four of them.
+    /// The first move of `variable`.
     start: u32,
+    /// Length of the row in units of four moves.
     quads: u16,
-    /// The pairs of variable and stride of the function's other variables: how many, and the first among
+    /// The pairs of variable and stride of the function's other variables: their number, and the first one's index in
     /// [`MoveLayout::others`]. Most functions have none.
     others: (u16, u32),
 }
 
 impl Affected {
-    /// How far the values of the function's other variables move the row.
+    /// Returns the offset of the row by the values of the function's other variables.
     #[inline(always)]
     pub fn shift(&self, layout: &MoveLayout, values: &[u16]) -> u32 {
         let (count, first) = self.others;
@@ -39,52 +40,52 @@ impl Affected {
     }
 }
 
-/// Entries between two looks at the stop flag, some of them at a time.
+/// Entries between two checks of the stop flag, in some of the loops.
 const ENTRIES: usize = 1 << 10;
 /// Variables whose rows one thread lists at a time.
 const TURN: usize = 1 << 10;
 
-/// For updates that are not watched.
+/// The `watch` of updates that nothing watches.
 pub const UNWATCHED: Option<fn(usize, i32, i32)> = None;
 
-/// A variable goes to a value from what it has in `values`.
+/// A move: a variable changes to `value` from its value in `values`.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueMove<'a> {
-    /// The assignment before it.
+    /// The assignment before the move.
     pub values: &'a [u16],
-    /// Who moves.
+    /// The variable that moves.
     pub variable: usize,
-    /// Where to.
+    /// The new value.
     pub value: u16,
 }
 
-/// Where things stand in the flat tables of moves. A move is a place in them: the row of its variable, and the value.
+/// The flat tables of moves. A move is an index into them: the row of its variable, plus the value.
 #[derive(Debug, Default)]
 pub struct MoveLayout {
-    /// First move of each variable, and the end: as the unary rows stand among the entries.
+    /// The first move of each variable, and the number of moves. Unary rows have the same positions among the entries.
     pub starts: Vec<u32>,
-    /// First of the rows that each variable's moves change, and the end.
+    /// Index of the first row that each variable's moves change, and the number of rows.
     pub ranges: Vec<u32>,
-    /// The rows that change, those of each variable's moves together.
+    /// The rows that change, grouped by the variable that moves.
     pub affected: Vec<Affected>,
     others: Vec<(u32, u32)>,
-    /// The least that the functions on each variable could cost. One that costs more is in conflict.
+    /// For each variable, the lowest possible cost of its functions. A variable of higher cost is in conflict.
     pub floors: Vec<i32>,
-    /// The entries that are not 0, where these are few: a move then changes a few sums instead of whole rows.
+    /// The entries other than 0, if there are few. A move then changes a few sums instead of whole rows.
     sparse: Option<SparseRows>,
 }
 
-/// Entries that are not 0, by quads of the rows' entries.
+/// The entries other than 0, grouped by units of four entries of the rows.
 #[derive(Debug, Default)]
 struct SparseRows {
-    /// The first entry of each quad, and the end.
+    /// Index of the first entry in each unit, and the number of entries.
     starts: Vec<u32>,
-    /// Where it stands, and the cost.
+    /// The position and the cost of each entry.
     entries: Vec<(u32, i32)>,
 }
 
 impl SparseRows {
-    /// Of the functions' rows, which begin at the entry `first`; none where most entries cost something.
+    /// Lists the entries of the functions' rows, which begin at entry `first`; `None` if too many are not 0.
     fn until<E: RowEntry>(entries: &[E], first: usize, stop: &Stop) -> Result<Option<SparseRows>, Error> {
         let listed = |&(at, entry): &(usize, &E)| at >= first && entry.cost() != 0;
         let (most, mut count) = ((entries.len() - first) / SPARSE, 0);
@@ -105,7 +106,7 @@ impl SparseRows {
         Ok(Some(sparse))
     }
 
-    /// Of a row that begins at `base`: places in it and costs.
+    /// Iterates over the row that begins at `base`: positions in the row and costs.
     #[inline(always)]
     fn row(&self, base: u32, width: usize) -> impl Iterator<Item = (usize, i32)> {
         let quad = base as usize / 4;
@@ -115,7 +116,7 @@ impl SparseRows {
 }
 
 impl MoveLayout {
-    /// Reads it off the tables.
+    /// Builds the layout from the tables.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -166,31 +167,31 @@ impl MoveLayout {
         Ok(layout)
     }
 
-    /// How many moves there are.
+    /// Returns the number of moves.
     pub fn moves(&self) -> usize {
         self.starts.last().map_or(0, |&end| end as usize)
     }
 
-    /// The moves of a variable.
+    /// Returns the moves of a variable.
     pub fn range(&self, variable: usize) -> std::ops::Range<usize> {
         self.starts[variable] as usize..self.starts[variable + 1] as usize
     }
 
-    /// The rows that a variable's moves change.
+    /// Returns the rows that a variable's moves change.
     pub fn affected(&self, variable: usize) -> &[Affected] {
         &self.affected[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
     }
 
-    /// Rows of four moves that a move changes, on average.
+    /// Returns the average number of units of four moves that a move changes.
     pub fn changed_quads(&self) -> usize {
         let quads = |row: &Affected| usize::from(row.quads);
         self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
     }
 
-    /// About what a step costs where so many variables are in conflict, in units of one nanosecond or so.
+    /// Returns the approximate work of a step with `conflicts` variables in conflict, in nanoseconds of one CPU core.
     pub fn step_work(&self, conflicts: usize) -> u64 {
         let n = self.floors.len().max(1);
-        // what a variable takes besides its values was measured on rows of four and of 44
+        // the work of a variable apart from its values was measured on rows of four and of 44 entries
         let rated = self.moves() * conflicts / n + 8 * conflicts;
         let changed = match self.sparse {
             Some(_) => 4 * self.affected.len() / n,
@@ -199,9 +200,9 @@ impl MoveLayout {
         (100 + rated + changed) as u64
     }
 
-    /// Brings a number of each move up to date as a variable moves: a sum over functions, to which a function gives
-    /// `of` its cost. `watch`, if any, receives each sum of a value that a variable has: the variable, the sum before
-    /// and after.
+    /// Updates a sum for each move after a variable moves. The sum is over functions, each of which contributes `of`
+    /// its cost. `watch` receives each changed sum of a variable's present value: the variable, and the sum before and
+    /// after.
     #[inline(always)]
     pub fn update<W: FnMut(usize, i32, i32)>(
         &self,
@@ -214,7 +215,7 @@ impl MoveLayout {
         on_rows!(tables.rows(), entries => self.update_in(entries, moved, sums, of, watch));
     }
 
-    /// Calls `change` with each sum that a move changes, by its place, and with what is added to it.
+    /// Calls `change` with each sum that a move changes: its index, and the difference.
     #[inline(always)]
     pub fn changes(&self, tables: &ValueTables, moved: ValueMove<'_>, change: impl FnMut(usize, i32)) {
         on_rows!(tables.rows(), entries => self.changes_in(entries, moved, change));
@@ -252,8 +253,8 @@ impl MoveLayout {
         of: impl Fn(i32) -> i32,
         mut watch: Option<W>,
     ) {
-        // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for
-        // all
+        // the changes by a row with few entries other than 0, and its positions: in a coloring they are equal for all
+        // functions
         let mut changes: Vec<(usize, i32)> = Vec::new();
         let mut of_rows = (0, 0);
         let ValueMove { values, variable, value } = moved;
@@ -293,7 +294,7 @@ impl MoveLayout {
     }
 }
 
-/// The row of `u` in a function that `v` moves; the pairs of the function's other variables go to `others`.
+/// Returns the row of `u` in a function that `v` moves. The pairs of the function's other variables go to `others`.
 fn affected_by(tables: &ValueTables, function: u32, u: u32, v: u32, others: &mut Vec<(u32, u32)>) -> Affected {
     let incidence = tables.incidence(u as usize, function);
     let first = others.len();
@@ -308,12 +309,12 @@ fn affected_by(tables: &ValueTables, function: u32, u: u32, v: u32, others: &mut
     }
 }
 
-/// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two
-/// vectors.
+/// Replaces one row of a sum by another, with a width known at compile time. Lists of entries other than 0 take longer
+/// than one or two vectors.
 #[inline(always)]
 fn replace<const WIDTH: usize, E: RowEntry>(sums: &mut [i32], gone: &[E], come: &[E], of: &impl Fn(i32) -> i32) {
     let (sums, gone, come) = (&mut sums[..WIDTH], &gone[..WIDTH], &come[..WIDTH]);
-    // an array first: for all that is known the sums may be among the costs, and vectors of them were scalars
+    // an array first: the compiler must assume that the sums overlap the costs, and made scalar code
     let mut changed = [0; WIDTH];
     for k in 0..WIDTH {
         changed[k] = sums[k] + of(come[k].cost()) - of(gone[k].cost());
@@ -321,7 +322,7 @@ fn replace<const WIDTH: usize, E: RowEntry>(sums: &mut [i32], gone: &[E], come: 
     sums.copy_from_slice(&changed);
 }
 
-/// Returns the sum of the rows' entries, which is what a walk's energy is.
+/// Returns the sum of the rows' entries at an assignment, which is the energy of a walk.
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -329,7 +330,7 @@ pub fn energy(tables: &ValueTables, values: &[u16], stop: &Stop) -> Result<i64, 
     let mut sum = 0;
     for v in stop.each(0..tables.variables()) {
         let v = v?;
-        // each function at the first of its variables
+        // each function counts at the first of its variables
         let counts = |incidence: &&Incidence| tables.others(incidence).all(|(u, _)| u as usize > v);
         let rows = tables.incidences(v).iter().filter(counts).map(|incidence| tables.offset(incidence, values));
         let value = usize::from(values[v]);
@@ -339,10 +340,10 @@ pub fn energy(tables: &ValueTables, values: &[u16], stop: &Stop) -> Result<i64, 
     Ok(sum)
 }
 
-/// For each variable the sum of what its functions cost at least, whatever the others' values.
+/// Returns, for each variable, the sum of the lowest costs of its functions, over all values of the other variables.
 fn floors(tables: &ValueTables, stop: &Stop) -> Result<Vec<i32>, Error> {
     let least = |costs: &[i32]| costs.iter().copied().min().unwrap_or(0);
-    // where tables are shared; with room for all, as to make more for a million takes tenths of a second
+    // for shared tables; with capacity for all, because growing to a million takes tenths of a second
     let room = if tables.shares_rows() { tables.incidence_count() } else { 0 };
     let mut known = FxHashMap::with_capacity_and_hasher(room, FxBuildHasher);
     let floor = |v: Result<usize, Error>| {

@@ -1,13 +1,13 @@
-//! What is made once for a core.
+//! Values that are made once for a problem.
 
 use crate::error::Error;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What is made when it is first asked for, unless that is stopped.
+/// A value that is made at the first call, unless that is stopped.
 #[derive(Debug)]
 pub(super) struct Lazy<T> {
     made: OnceLock<T>,
-    /// Held by who makes it: others wait.
+    /// Held by the thread that makes the value, while others wait.
     making: Mutex<()>,
 }
 

@@ -1,4 +1,5 @@
-//! What drivers, the scheduler and the loop share: the prepared problem, the pool of solutions, and what a driver is.
+//! What drivers, the scheduler and the loop share: the prepared problem, the pool of solutions, and the trait of
+//! drivers.
 
 pub mod bandit;
 pub mod context;
@@ -26,7 +27,7 @@ mod tests;
 pub mod tuning;
 pub mod watch;
 
-// other crates, by the names that their areas have everywhere
+// the areas of other crates, under the names that they have everywhere in the workspace
 use fangs_base::{error, memory, rng, stop, threads};
 use fangs_bounds::reduce;
 use fangs_device as device;

@@ -1,42 +1,42 @@
-//! What came of a plug-in heuristic.
+//! Counts of a plug-in heuristic's samples.
 
 use crate::device::Compiled;
 use serde::Serialize;
 
-/// What came of the picks of a plug-in heuristic.
+/// Counts of a plug-in heuristic's samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Picks {
-    /// Rounds made.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Part of the search's work.
+    /// The part of the search's work that the heuristic had.
     pub work: f64,
-    /// Candidate values rated.
+    /// Candidate values evaluated.
     pub ratings: u64,
-    /// Values drawn.
+    /// Values sampled.
     pub drawn: u64,
-    /// Of these, values that the variable did not have.
+    /// Sampled values that differed from the variable's value.
     pub changed: u64,
-    /// Of these, those after which the state was better than it had ever been.
+    /// Changed values after which the state was better than ever before.
     pub improved: u64,
     /// Groups of variables proposed.
     pub proposed: u64,
-    /// Of these, groups taken.
+    /// Groups taken.
     pub taken: u64,
-    /// Values that these changed.
+    /// Values that the groups taken changed.
     pub taken_changed: u64,
-    /// Of the groups taken, those after which the state was better than it had ever been.
+    /// Groups taken after which the state was better than ever before.
     pub taken_improved: u64,
-    /// Values changed by the passes of cheapest values that end trajectories. With those that picks and groups changed
-    /// they are all moves.
+    /// Values changed by the passes of lowest-cost values that end trajectories. Together with the changes by samples
+    /// and groups they are all moves.
     pub settled: u64,
-    /// Bytes of its states, at most.
+    /// Largest number of bytes of a state.
     pub bytes: u64,
-    /// What its kernel took to compile, where it flew on a device.
+    /// The compilation of the heuristic's kernel, if it ran on a device.
     pub compiled: Option<Compiled>,
 }
 
 impl Picks {
-    /// Adds those of another round or state.
+    /// Adds the counts of another round or state.
     pub fn add(&mut self, other: &Picks) {
         self.rounds += other.rounds;
         self.ratings += other.ratings;
@@ -49,7 +49,7 @@ impl Picks {
         self.taken_improved += other.taken_improved;
         self.settled += other.settled;
         self.bytes = self.bytes.max(other.bytes);
-        // another core may want another instance: the one that took longest is shown
+        // another problem may need another instance of the kernel; the one that took longest is shown
         let longest = |compiled: &Option<Compiled>| compiled.map_or(0.0, |compiled| compiled.seconds);
         if self.compiled.is_none() || longest(&other.compiled) > longest(&self.compiled) {
             self.compiled = other.compiled;

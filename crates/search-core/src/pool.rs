@@ -5,51 +5,52 @@ use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::threads;
 
-/// Turns an assignment of an old core into one of the new; none once the run is stopped.
+/// Translates an assignment of the previous reduced problem to the new one. Returns `None` once the run is stopped.
 pub type Translate<'a> = dyn Fn(&[u16]) -> Option<Elite> + Sync + 'a;
 
-/// The best different assignments that any driver found, best first.
+/// The best different assignments of all drivers, best first.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     elites: Vec<Elite>,
-    /// Whether an allowed assignment is known, here or elsewhere.
+    /// Whether a feasible assignment is known, here or elsewhere.
     pub solved: bool,
 }
 
-/// The most elites of a pool.
+/// Largest number of elites of a pool.
 pub const POOL: usize = 32;
 
-/// Values of all elites that move to another core, at most: each elite is lifted, projected and evaluated.
+/// Largest total number of values of the elites that move to another reduced problem: each elite is lifted, projected
+/// and evaluated.
 const MOVED_VALUES: usize = 1 << 22;
 
 impl Pool {
-    /// Without elites; `solved` where an allowed assignment is known elsewhere.
+    /// Returns an empty pool; `solved` states whether a feasible assignment is known elsewhere.
     pub fn new(solved: bool) -> Self {
         Pool { elites: Vec::new(), solved }
     }
 
-    /// Best first.
+    /// Returns the elites, best first.
     pub fn elites(&self) -> &[Elite] {
         &self.elites
     }
 
-    /// The best that nothing forbids.
+    /// Returns the best feasible elite; `None` if there is none.
     pub fn allowed(&self) -> Option<&Elite> {
         self.elites.iter().find(|elite| elite.energy.violations == 0)
     }
 
-    /// Energy of the best, larger than any where there is none.
+    /// Returns the total energy of the best elite; `Cost::MAX` if there is none.
     pub fn best(&self) -> Cost {
         self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
     }
 
-    /// Keeps what another pool has.
+    /// Takes in the elites of another pool.
     pub fn take_in(&mut self, other: &Pool) {
         self.solved |= other.solved;
         other.elites.iter().for_each(|elite| self.offer(elite));
     }
 
-    /// Moves its elites to another core.
+    /// Moves the elites to another reduced problem.
     pub fn rebase(&mut self, translate: &Translate<'_>) {
         let mut elites = std::mem::take(&mut self.elites);
         let values = elites.first().map_or(1, |elite| elite.values.len().max(1));
@@ -58,7 +59,7 @@ impl Pool {
         moved.iter().flatten().for_each(|elite| self.offer(elite));
     }
 
-    /// The assertion ladder: energies of allowed elites against recomputed ones.
+    /// Checks the energies of feasible elites against recomputed costs.
     pub fn assert_energies(&self, problem: &Problem) -> Result<(), Error> {
         for elite in self.elites.iter().filter(|elite| elite.energy.violations == 0) {
             let values: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();

@@ -1,4 +1,4 @@
-//! How the rows of a core's tables are laid out on a device.
+//! The layout of the rows of a problem's tables on a device.
 
 use crate::model::FORBIDDEN;
 use crate::threads;
@@ -6,39 +6,40 @@ use crate::tuning::size::NARROW;
 use crate::value_tables::{Rows, ValueTables};
 use rustc_hash::FxHashMap;
 
-/// How all rows are laid out.
+/// The layout of all rows.
 #[derive(Clone, Copy, Debug)]
 pub struct RowShape {
-    /// Values of the widest row, in fours.
+    /// Length of the widest row, in units of four values.
     pub quads: u32,
     /// Whether entries have 16 bits.
     pub half: bool,
-    /// Whether these entries take 8 bits in memory: for kernels that only add rows up.
+    /// Whether 16-bit entries are stored in 8 bits, for kernels that only add up rows.
     pub bytes: bool,
-    /// Whether rows of 16-bit entries have room for a variable's unary costs beside the sums of its functions.
+    /// Whether 16-bit sums suffice for a variable's unary costs together with its functions.
     pub half_ratings: bool,
-    /// Whether variables' numbers take more than 16 bits.
+    /// Whether variables' indices need more than 16 bits.
     pub wide: bool,
-    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
-    /// are of 16 bits, a row has room for its unary costs too.
+    /// Whether blocks can cache evaluations: on large problems or with narrow rows, if moves can be recorded and, with
+    /// 16-bit rows, sums include the unary costs.
     pub keeps: bool,
-    /// Whether links stand for a large core: all functions have two variables, nothing is forbidden and entries are
-    /// costs, so that kernels need no other incidences and no costs of 64 bits.
+    /// Whether links represent a large problem: all functions have two variables, nothing is forbidden and entries are
+    /// exact costs, so that kernels need no other incidences and no costs of 64 bits.
     pub links: bool,
 }
 
-/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so
-/// many (`kernels/rating_cache.cuh`).
+/// Largest number of effects of a variable whose evaluations are cached, by the format of recorded moves
+/// (`kernels/rating_cache.cuh`).
 const MOST_EFFECTS: usize = (1 << 14) - 1;
+/// Largest domain size with cached evaluations, by the format of recorded moves.
 const LARGEST_DOMAIN: u32 = 1 << 9;
 
 impl RowShape {
-    /// The layout that suits a core.
+    /// Returns the layout for a problem.
     pub fn of(tables: &ValueTables, is_large: bool) -> RowShape {
         let n = tables.variables();
         let whole = tables.width.iter().all(|width| width % 8 == 0);
         let sums = if whole { largest_sums(tables) } else { Vec::new() };
-        // rows are whole units of 16-bit entries whose sums for a variable stay below 2^16
+        // rows must consist of whole units of 16-bit entries, and their sums for a variable must be below 2^16
         let half = whole && sums.iter().all(|&sum| sum < 1 << 16);
         let wide = n > usize::from(u16::MAX);
         let unary = |v: usize| tables.unary(v)[..tables.domain(v)].iter().copied().max().map_or(0, i64::from);
@@ -56,16 +57,16 @@ impl RowShape {
         RowShape { quads, half, bytes, half_ratings, wide, keeps, links: is_large && suits_links(tables) }
     }
 
-    /// Returns the layout with entries of 16 bits only if rows of ratings fit too.
+    /// Returns the layout with 16-bit entries only if rows of evaluations fit into them, too.
     pub fn with_ratings(self) -> RowShape {
         RowShape { half: self.half && self.half_ratings, bytes: self.bytes && self.half_ratings, ..self }
     }
 }
 
-/// Variables that a thread looks at at a time.
+/// Number of variables that a thread handles at a time.
 const PART: usize = 1 << 14;
 
-/// Whether [`RowShape::links`] can be.
+/// Returns whether [`RowShape::links`] is possible.
 fn suits_links(tables: &ValueTables) -> bool {
     if tables.shift > 0 || tables.forbidding.some || !tables.all_copied() {
         return false;
@@ -79,11 +80,11 @@ fn suits_links(tables: &ValueTables) -> bool {
     threads::map(variables.chunks(PART), |part| part.iter().all(suits)).into_iter().all(|suits| suits)
 }
 
-/// The most that the functions on each variable can cost together.
+/// Returns, for each variable, the sum of the largest costs of its functions.
 pub fn largest_sums(tables: &ValueTables) -> Vec<i64> {
     let variables: Vec<usize> = (0..tables.variables()).collect();
     let of_part = |variables: &[usize]| {
-        // tables that many functions share are looked at once
+        // tables that many functions share are read once
         let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
         let sum = |&v: &usize| {
             let width = tables.width[v] as usize;

@@ -1,51 +1,51 @@
-//! A part of a core: some variables have a choice of values, all others keep theirs.
+//! A subproblem of a problem: some variables have a choice of values, all others keep theirs.
 
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Readers, Scope, SparseTable, Table, add};
 use crate::value_tables::ValueTables;
 use std::sync::Arc;
 
-/// A variable of a core and the values, all different, that it may take.
+/// A variable of the problem and the values, all different, that it may take.
 pub type Choice = (u32, Vec<u16>);
 
-/// What all parts of a core are cut out of.
+/// The problem from which subproblems are made.
 #[derive(Debug)]
 pub struct Whole<'a> {
-    /// The core's tables.
+    /// The problem's tables.
     pub tables: &'a ValueTables,
-    /// By variable the functions that read it.
+    /// The functions of each variable.
     pub incidence: &'a Readers,
 }
 
-/// The values that the variables have outside of a part.
+/// The values of the variables outside a subproblem.
 #[derive(Clone, Copy, Debug)]
 pub struct Base<'a> {
     /// The value of each variable.
     pub values: &'a [u16],
-    /// What they cost.
+    /// The cost of the values.
     pub total: Cost,
-    /// What a forbidden entry costs: its price where the values use some, so that the fewest can be looked for.
+    /// The cost of a forbidden entry: its price if the values use some, so that their number can be minimised.
     pub forbidden: Cost,
 }
 
-/// The network of some variables of a core.
+/// The network of some variables of a problem.
 #[derive(Clone, Debug)]
 pub struct Subproblem {
-    /// An assignment of it costs what the core's does, the core's constant left out.
+    /// The subproblem, whose costs equal the problem's without its constant.
     pub problem: Arc<Problem>,
     choices: Vec<Choice>,
-    /// Work of making it.
+    /// The work of building it.
     pub work: u64,
 }
 
-/// Combinations of a sparse function that are written out.
+/// Largest number of tuples for which a sparse function becomes a dense table.
 const WRITTEN_OUT: u64 = 1 << 10;
-/// Entries that could be looked at in the time that a function takes besides.
+/// Number of entries that take as much time as the overhead of a function.
 const FUNCTION_WORK: u64 = 16;
 
 impl Subproblem {
-    /// The part of these choices. Values that are in no assignment below `ub`, as the other values of their own
-    /// functions are, are left out, but never all. `places` tells where each variable of the core is in a part,
-    /// `u32::MAX` before and after.
+    /// Builds the subproblem of these choices. Omits values that are in no assignment of cost below `ub`, if all other
+    /// variables take their lowest costs, but never all values of a variable. `places` maps each variable of the
+    /// problem to its index in the subproblem; it contains `u32::MAX` everywhere before and after the call.
     pub fn new(whole: &Whole, base: Base, mut choices: Vec<Choice>, ub: Cost, places: &mut [u32]) -> Subproblem {
         choices.sort_unstable_by_key(|(v, _)| *v);
         for (place, (v, _)) in (0..).zip(&choices) {
@@ -64,7 +64,7 @@ impl Subproblem {
             for &index in &whole.incidence[*v as usize] {
                 let function = &core.functions[index as usize];
                 let mut free = function.scope.iter().filter(|&&u| places[u as usize] != u32::MAX);
-                // the first of its free variables takes a function
+                // the first of its free variables handles a function
                 if free.next() != Some(v) {
                     continue;
                 }
@@ -82,7 +82,7 @@ impl Subproblem {
             }
             unary.push(costs);
         }
-        // tables are small without what is too dear even where all others cost the least
+        // tables become small without values that are too expensive even if all others take their lowest costs
         let lowest = |costs: &[Cost]| costs.iter().copied().min().unwrap_or(0);
         let least = unary.iter().fold(constant, |sum, costs| add(sum, lowest(costs)));
         for (costs, (_, values)) in unary.iter_mut().zip(&mut choices) {
@@ -105,7 +105,7 @@ impl Subproblem {
         Subproblem { problem: Arc::new(Problem { domains, unary, functions, constant, top: FORBIDDEN }), choices, work }
     }
 
-    /// Writes an assignment of the part over one of the core.
+    /// Writes an assignment of the subproblem into one of the problem.
     pub fn write(&self, assignment: &[u32], values: &mut [u16]) {
         for ((v, choices), &value) in self.choices.iter().zip(assignment) {
             values[*v as usize] = choices[value as usize];
@@ -113,7 +113,7 @@ impl Subproblem {
     }
 }
 
-/// A function over the choices of its variables, and how many entries were looked at.
+/// Returns a function restricted to the choices of its variables, and the number of entries read.
 fn restricted(
     function: &CostFunction,
     core: &Problem,
@@ -122,7 +122,7 @@ fn restricted(
     places: &[u32],
 ) -> (CostFunction, u64) {
     let charge = |cost: Cost| if cost >= FORBIDDEN { base.forbidden } else { cost };
-    // those that are not in the part have one value
+    // variables outside the subproblem have one value
     let list = |&v: &u32| match choices.get(places[v as usize] as usize) {
         Some((_, values)) => &values[..],
         None => std::slice::from_ref(&base.values[v as usize]),
@@ -202,7 +202,7 @@ mod tests {
             let mut places = vec![u32::MAX; problem.variables()];
             let part = Subproblem::new(&whole, base, choices.clone(), ub, &mut places);
             assert!(places.iter().all(|&place| place == u32::MAX));
-            // every combination of the choices, in the core
+            // every combination of the choices, in the whole problem
             let mut best = (FORBIDDEN, FORBIDDEN);
             let mut odometer = Odometer::new(choices.iter().map(|(_, values)| values.len()).collect());
             loop {
@@ -234,7 +234,7 @@ mod tests {
                     break;
                 }
             }
-            // what is left out is not below the limit
+            // omitted values are in no assignment below the limit
             assert!(best.0 == best.1 || best.0 >= ub, "case {case}: {best:?} {ub}");
             let count = |domains: &mut dyn Iterator<Item = usize>| domains.sum::<usize>();
             let before = count(&mut choices.iter().map(|(_, values)| values.len()));

@@ -1,4 +1,4 @@
-//! A network's own variables, where its global functions are sums, for local search.
+//! The space of a network's own variables, for local search on networks whose global functions are linear sums.
 
 use crate::elite::LONGEST;
 use crate::error::Error;
@@ -10,32 +10,32 @@ use crate::stop::Stop;
 use crate::value_tables::ValueTables;
 use std::sync::Arc;
 
-/// The network without the functions that are sums, in the form that ratings read, and the sums.
+/// The network, with the functions that are sums apart from those with tables.
 #[derive(Debug)]
 pub struct SumSpace {
     /// The network.
     pub network: Network,
-    /// Its tables without those functions.
+    /// The tables of the functions that are not sums.
     pub tables: ValueTables,
-    /// Which ratings of them a move changes.
+    /// The evaluations by these tables that each move changes.
     pub layout: MoveLayout,
-    /// The sums.
+    /// The functions that are sums.
     pub sums: Sums,
-    /// The values of each variable that the reductions have left.
+    /// The values of each variable that remain after the reductions.
     pub values: Vec<Vec<u16>>,
     /// The variables that have a choice.
     pub free: Vec<u32>,
-    /// Whether each variable is one of them.
+    /// Whether each variable has a choice.
     pub is_free: Vec<bool>,
-    /// What one unit of an entry is.
+    /// The value of one unit of an entry.
     pub unit: f64,
-    /// Whether solutions of the core need not be solutions of the network.
+    /// Whether solutions of the reduced problem may violate the network.
     pub is_relaxed: bool,
 }
 
 impl SumSpace {
-    /// Nothing where no function is a sum, or a table is too large for copies of its rows. What costs `top` or more
-    /// does not matter.
+    /// Builds the space. Returns `None` if no function is a sum, or a table is too large for copies of its rows. Costs
+    /// of `top` or more are not distinguished.
     pub fn until(origin: &Reducer, top: Cost, stop: &Stop) -> Result<Option<SumSpace>, Error> {
         let is_sum = |network: &Network| (0..network.function_count()).any(|number| Sums::has(network, number));
         let Some(network) = origin.original().filter(|network| is_sum(network)) else { return Ok(None) };
@@ -49,7 +49,7 @@ impl SumSpace {
         let mut values: Vec<Vec<u16>> = Vec::with_capacity(problem.variables());
         for item in stop.each(problem.unary.iter_mut().enumerate()) {
             let (v, unary) = item?;
-            // the reductions of a relaxed network leave what is best there
+            // the reductions of a relaxed network keep only what is best for the relaxation
             let is_left = |a: u32| is_relaxed || origin.values_left(v as u32).binary_search(&a).is_ok();
             let gone = (0..).zip(unary.iter_mut()).filter(|&(a, _)| !is_left(a));
             gone.for_each(|(_, cost)| *cost = FORBIDDEN);
@@ -77,7 +77,7 @@ impl SumSpace {
         Ok(Some(SumSpace { network: network.clone(), tables, layout, sums, values, free, is_free, unit, is_relaxed }))
     }
 
-    /// Calls with each sum that a change moves, and by how much.
+    /// Calls `call` with each sum that a change of `v` from `from` to `to` affects, and the difference.
     #[inline]
     pub fn changes(&self, v: usize, from: u16, to: u16, mut call: impl FnMut(usize, i64)) {
         let (mut old, mut new) = (self.sums.terms(v, from.into()), self.sums.terms(v, to.into()));
@@ -97,7 +97,7 @@ impl SumSpace {
         }
     }
 
-    /// Values in the space from those of the core.
+    /// Returns the values in the space for those of the reduced problem.
     pub fn of_core(&self, origin: &Reducer, values: &[u16], stop: &Stop) -> Result<Vec<u16>, Error> {
         let core: Vec<u32> = values.iter().map(|&value| value.into()).collect();
         let own = origin.lift(&core, stop)?;
@@ -105,7 +105,7 @@ impl SumSpace {
         Ok(all.iter().map(|&value| value as u16).collect())
     }
 
-    /// What values cost without the constant, computed from nothing but the tables; nothing where a sum is violated.
+    /// Returns the cost of values without the constant, computed only from the tables; `None` if a sum is violated.
     pub fn cost(&self, values: &[u16]) -> Option<Cost> {
         let energy = energy(&self.tables, values, &Stop::new()).expect("no stop is set") << self.tables.shift;
         let totals = self.sums.totals(values);
@@ -113,7 +113,7 @@ impl SumSpace {
         costs.try_fold(energy, |all, cost| Some(all.saturating_add(cost?)))
     }
 
-    /// The network's own part of values in the space.
+    /// Returns the values of the network's own variables.
     pub fn own(&self, values: &[u16]) -> Vec<u32> {
         values[..self.network.domains().len()].iter().map(|&value| value.into()).collect()
     }

@@ -1,4 +1,4 @@
-//! Value tables against energies recomputed from the core's tables; the graph of random cores; the pool.
+//! Value tables against energies recomputed from the problem's tables; the graph of random problems; the pool.
 
 use crate::context::SearchContext;
 use crate::elite::{Elite, hash};
@@ -39,7 +39,7 @@ fn ratings_are_changes_of_energy() {
                 values[v] = value as u16;
                 tables.energy(&values).total
             };
-            // each entry is off by half a unit at most, and so is the one it is compared with
+            // each of the two compared entries is off by half a unit at most
             let slack = if tables.shift == 0 { 0 } else { (tables.degree(v) as Cost + 1) << tables.shift };
             for value in 1..domain {
                 let change = Cost::from(row[value] - row[0]) << tables.shift;
@@ -203,7 +203,7 @@ fn classes_and_regions_of_random_graphs() {
         let members: BTreeSet<u32> =
             region.grow(&graph, size, &mut rng, &Stop::new()).expect("no stop").iter().copied().collect();
         assert_eq!(members.len(), size.min(n));
-        // every part but one is a whole component
+        // every component but one is taken whole
         let mut left = members.clone();
         let mut open = 0;
         while let Some(start) = left.pop_first() {
@@ -243,12 +243,12 @@ fn the_pool_keeps_the_best_different_assignments() {
     }
 }
 
-/// Items between two looks at the stop flag.
+/// Items between two checks of the stop flag.
 const ITEMS: u64 = 64;
-/// Looks after the flag is set, at most: each thread's next ones.
+/// Largest number of checks after the flag is set: the next ones of each thread.
 const FEW: u64 = 64;
 
-/// A preparation, and how much it came to.
+/// A preparation, and the size of its result.
 type Make = fn(&SearchContext, &Stop) -> Result<usize, Error>;
 
 #[test]
@@ -258,7 +258,7 @@ fn preparations_look_at_the_flag_all_the_way_and_begin_again_once_stopped() {
     let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
     let n = problem.variables() as u64;
     let context = || SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
-    // each with its passes over all variables: of regions and forests one for each of so many
+    // each with the number of passes over all variables that it makes
     let makes: [(&str, Make, u64); 3] = [
         ("regions", |context, stop| context.regions(stop).map(<[u32]>::len), 32),
         ("forests", |context, stop| context.forests(stop).map(|forests| forests.len()), 8),

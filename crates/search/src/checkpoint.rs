@@ -1,7 +1,7 @@
-//! What is known of a run, for one that goes on from there: later, or in another process meanwhile.
+//! Checkpoints: the state of a run, from which a later run or another process continues.
 //!
-//! A [`Keeper`] takes checkpoints of a run, and may have those of others. To add a way to keep or to exchange them:
-//! implement it, and put one into [`Keeping`].
+//! A [`Keeper`] receives checkpoints of a run and may return checkpoints of other processes. To add a way to store or
+//! exchange them, implement [`Keeper`] and put it into [`Keeping`].
 
 use crate::certificate::digest;
 use crate::check;
@@ -18,13 +18,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The format that is written and read.
+/// The name of the format that is written and read.
 const FORMAT: &str = "fangs checkpoint 1";
-/// The most bytes of a file that is read: a hundred assignments of 40 million variables.
+/// The largest file that is read, in bytes: a hundred assignments of 40 million variables.
 const LARGEST: u64 = 1 << 33;
 
-/// What is known of a run. Costs are in the units of the network as read, assignments are value indices in file order:
-/// another device, another number of threads and other reductions may go on from it.
+/// A checkpoint of a run. Costs are in the units of the network as read, and assignments are value indices in file
+/// order. A run on another device, with another number of threads or with other reductions can therefore continue from
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
@@ -34,102 +35,103 @@ pub struct Checkpoint {
     pub version: String,
     /// The instance's name, for display.
     pub instance: String,
-    /// The network's identity: its [`digest`].
+    /// The [`digest`] of the network, which identifies it.
     pub network: String,
     /// Whether larger is better in the file's convention.
     pub maximise: bool,
     /// Seed of the run.
     pub seed: u64,
-    /// Seconds used, those of the runs before it included.
+    /// Seconds used, including those of the runs that this run continues.
     pub time_s: f64,
     /// Driver rounds done.
     pub rounds: u64,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Candidate values rated.
+    /// Candidate values evaluated.
     pub ratings: u64,
-    /// The best solution.
+    /// The incumbent.
     pub solution: Option<Found>,
-    /// The best bound.
+    /// The best lower bound, in the network's units, which are minimised.
     pub bound: Proved,
-    /// The best different assignments that drivers share, best first; some may violate hard functions.
+    /// The best different assignments of the pool that drivers share, best first. Some may violate hard functions.
     pub elites: Vec<Vec<u32>>,
-    /// What drivers go on from, by their names.
+    /// The state from which each driver continues, by the driver's name.
     pub drivers: BTreeMap<String, DriverState>,
 }
 
-/// A solution and where it came from.
+/// A solution and its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
-    /// Its value in the file's convention.
+    /// Cost of the solution in the file's convention.
     pub value: Number,
-    /// What found it.
+    /// The driver or step that found it.
     pub source: String,
-    /// When.
+    /// Seconds from the run's origin until it was found.
     pub time_s: f64,
-    /// The solution.
+    /// Value indices in file order.
     pub values: Vec<u32>,
 }
 
-/// A bound and what it rests on.
+/// A lower bound and its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proved {
-    /// No assignment costs less, in the units of the network.
+    /// Lower bound on the cost of all assignments, in the units of the network.
     pub cost: Cost,
-    /// The same in the file's convention, where it is a number.
+    /// The bound in the file's convention; `None` if it is not a number.
     pub value: Option<Number>,
-    /// The step that proved it.
+    /// The step that proved the bound.
     pub source: String,
 }
 
-/// How much of a run is wanted.
+/// How much of a run's state a [`Keeper`] wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Elites, at most.
+    /// Largest number of elites.
     pub elites: usize,
-    /// Whether drivers' states are wanted.
+    /// Whether the states of drivers are wanted.
     pub drivers: bool,
-    /// How long it may take; the best comes first.
+    /// Time limit for collecting the state. The best elites are collected first.
     pub time: Duration,
 }
 
-/// Where checkpoints go, and where those of others come from. No call waits for another process.
+/// A destination of checkpoints and a source of those of other processes. No call waits for another process.
 pub trait Keeper: Debug + Send + Sync {
-    /// How much is wanted each time.
+    /// Returns how much of the state each checkpoint needs.
     fn extent(&self) -> Extent;
 
-    /// Whether something is wanted now; asked between rounds.
+    /// Returns whether a checkpoint is wanted now. The run asks between rounds.
     fn is_due(&self) -> bool;
 
-    /// Takes a checkpoint, the last one where `is_end`.
+    /// Takes a checkpoint, which is the last one of the run if `is_end`.
     ///
     /// # Errors
-    /// What to tell the user; the run goes on.
+    /// A message for the user; the run continues.
     fn keep(&self, checkpoint: Checkpoint, is_end: bool) -> Result<(), String>;
 
-    /// What has come from others since it was last asked for, for the same network.
+    /// Returns the checkpoints of the same network that other processes have sent since the last call.
     fn news(&self) -> Vec<Checkpoint> {
         Vec::new()
     }
 
-    /// The same once the run has ended here: it may wait a moment for what others still tell.
+    /// Like [`Keeper::news`], but called after the run has ended in this process: it may wait a moment for other
+    /// processes.
     fn last_news(&self) -> Vec<Checkpoint> {
         self.news()
     }
 
-    /// What to tell the user since it was last asked for.
+    /// Returns messages for the user since the last call.
     fn troubles(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What a run keeps for later and for others, and what it begins with.
+/// What a run stores and exchanges, and the checkpoint that it continues from.
 #[derive(Clone, Debug, Default)]
 pub struct Keeping {
     network: Arc<str>,
-    /// Where checkpoints go.
+    /// The destinations of checkpoints.
     pub keepers: Vec<Arc<dyn Keeper>>,
     resumed: Option<Arc<Resumed>>,
 }
@@ -137,33 +139,34 @@ pub struct Keeping {
 /// A checkpoint that fits the network.
 #[derive(Debug)]
 pub struct Resumed {
-    /// As it was read.
+    /// The checkpoint as it was read.
     pub checkpoint: Checkpoint,
-    /// The cost of its solution, recomputed.
+    /// The recomputed cost of the checkpoint's solution; `None` if it has no solution.
     pub upper: Option<Cost>,
 }
 
 impl Keeping {
-    /// Nothing kept, nothing resumed, on this network. Its digest is computed here.
+    /// Returns a configuration for `network` without keepers and without a checkpoint to continue from. Computes the
+    /// network's digest.
     pub fn of(network: &Network) -> Keeping {
         Keeping { network: digest(network).into(), ..Keeping::default() }
     }
 
-    /// The digest of the network.
+    /// Returns the digest of the network.
     pub fn network(&self) -> &Arc<str> {
         &self.network
     }
 
-    /// Keeps checkpoints there, too.
+    /// Adds a destination of checkpoints.
     pub fn keep(mut self, keeper: Arc<dyn Keeper>) -> Keeping {
         self.keepers.push(keeper);
         self
     }
 
-    /// Begins with a checkpoint.
+    /// Sets the checkpoint that the run continues from.
     ///
     /// # Errors
-    /// It is of another network, or its numbers contradict each other.
+    /// [`Error::Usage`] if the checkpoint belongs to another network or its numbers contradict each other.
     pub fn resume(mut self, checkpoint: Checkpoint, network: &Network) -> Result<Keeping, Error> {
         checkpoint.fits(network, &self.network).map_err(Error::Usage)?;
         let upper = checkpoint.upper(network).map_err(Error::Usage)?;
@@ -171,19 +174,19 @@ impl Keeping {
         Ok(self)
     }
 
-    /// What the run begins with.
+    /// Returns the checkpoint that the run continues from, if there is one.
     pub fn resumed(&self) -> Option<&Resumed> {
         self.resumed.as_deref()
     }
 
-    /// Seconds that the runs before this one have used.
+    /// Returns the seconds that the runs before this one have used.
     pub fn time_s(&self) -> f64 {
         self.resumed().map_or(0.0, |resumed| resumed.checkpoint.time_s)
     }
 }
 
 impl Checkpoint {
-    /// With nothing known; the fields are for the caller to fill.
+    /// Returns a checkpoint without a solution, bound or elites; the caller fills in the fields.
     pub fn new(instance: &str, network: &str) -> Checkpoint {
         Checkpoint {
             format: FORMAT.into(),
@@ -203,7 +206,8 @@ impl Checkpoint {
         }
     }
 
-    /// Whether others learn nothing from this one that the other has not told them.
+    /// Returns whether this checkpoint has the same bound, solution and elites as `other`, which other processes
+    /// already have.
     pub fn is_no_news_after(&self, other: &Checkpoint) -> bool {
         self.bound.cost == other.bound.cost && self.elites == other.elites && self.values() == other.values()
     }
@@ -212,22 +216,22 @@ impl Checkpoint {
         self.solution.as_ref().map(|found| &found.values[..])
     }
 
-    /// The text of a file: a line of JSON, and its SHA-256.
+    /// Returns the text of a checkpoint file: one line of JSON and its SHA-256.
     ///
     /// # Errors
-    /// None is known, except what serialising may report.
+    /// [`Error::Internal`] if serialisation fails, for which no cause is known.
     pub fn to_text(&self) -> Result<String, Error> {
         let body = serde_json::to_string(self).map_err(|error| Error::Internal(format!("checkpoint: {error}")))?;
         Ok(files::sealed(&body))
     }
 
-    /// Parses the text of a file.
+    /// Parses the text of a checkpoint file.
     ///
     /// # Errors
-    /// What is missing, changed or malformed, in words.
+    /// A message that states what is missing, changed or malformed.
     pub fn from_text(text: &str) -> Result<Self, String> {
         let body = files::unsealed(text)?;
-        // another version may have other fields
+        // the format comes first, because another version may have other fields
         #[derive(Deserialize)]
         struct Head {
             format: String,
@@ -244,19 +248,19 @@ impl Checkpoint {
         }
     }
 
-    /// Reads a file.
+    /// Reads a checkpoint file.
     ///
     /// # Errors
-    /// A file that cannot be read, is not a regular file, is no checkpoint, or was changed or cut short.
+    /// The file cannot be read, is not a regular file, is not a checkpoint, or was changed or truncated.
     pub fn read(path: &Path, stop: &Stop) -> Result<Self, Error> {
         let text = files::read_regular_text(path, LARGEST.min(memory::available() / 4), stop)?;
         Checkpoint::from_text(&text).map_err(|what| Error::Usage(format!("{}: {what}", crate::terminal::path(path))))
     }
 
-    /// Whether it is of the network with this digest.
+    /// Checks that the checkpoint belongs to `network`, whose digest is `digest`.
     ///
     /// # Errors
-    /// What does not fit, in words.
+    /// A message that states what does not fit.
     pub fn fits(&self, network: &Network, digest: &str) -> Result<(), String> {
         if self.network != digest {
             let other = self.network.get(..12).unwrap_or(&self.network);
@@ -278,10 +282,10 @@ impl Checkpoint {
         }
     }
 
-    /// The recomputed cost of its solution, if it has one, where its numbers agree with that.
+    /// Returns the recomputed cost of the checkpoint's solution; `None` if it has no solution.
     ///
     /// # Errors
-    /// Which number does not, in words.
+    /// A message if the stored value differs from the recomputed one, or if the bound exceeds the solution's cost.
     pub fn upper(&self, network: &Network) -> Result<Option<Cost>, String> {
         let Some(found) = &self.solution else { return Ok(None) };
         let evaluation = check::evaluate(network, &found.values);

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and its summary.
+//! The events of a run and its summary.
 
 use crate::bounds::Proof;
 use crate::core::picks::Picks;
@@ -8,27 +8,27 @@ use crate::stop::Cause;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// The run begins.
     Start,
     /// A better solution.
     Solution,
-    /// A better bound.
+    /// A better lower bound.
     Bound,
-    /// A second has passed.
+    /// One second has passed.
     Tick,
-    /// Something worth knowing, in [`Event::message`]; no row of the CSV.
+    /// A note for the user, in [`Event::message`]; it has no row in the CSV.
     Note,
-    /// Something that went wrong and that the run survived, in [`Event::message`].
+    /// A failure that the run survived, in [`Event::message`].
     Warning,
-    /// The run is over; equals the summary.
+    /// The run is over; the numbers equal those of the summary.
     End,
 }
 
 impl EventKind {
-    /// The word in the CSV.
+    /// Returns the kind's name in the CSV.
     pub fn name(self) -> &'static str {
         match self {
             EventKind::Start => "start",
@@ -42,66 +42,67 @@ impl EventKind {
     }
 }
 
-/// One event of a run; clones are cheap. `cost` and `bound` are in the file's convention.
+/// One event of a run; cloning it is cheap. `cost` and `bound` are in the file's convention.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// What happened.
+    /// The kind of the event.
     pub kind: EventKind,
     /// Seconds since the run's origin.
     pub time_s: f64,
-    /// Best cost found.
+    /// Cost of the incumbent.
     pub cost: Option<Number>,
-    /// Best proven bound, where it is a number.
+    /// Best proven bound; `None` if it is not a number.
     pub bound: Option<Number>,
-    /// Relative gap, where both exist: see [`gap`].
+    /// Relative gap, if cost and bound exist: see [`gap`].
     pub gap: Option<f64>,
-    /// Whether the network maximises: then `cost` is the lower and `bound` the upper curve. `None` while a file is
-    /// read that says so itself.
+    /// Whether the network maximises: `cost` is then the lower and `bound` the upper curve. `None` until a file that
+    /// states this has been read.
     pub maximise: Option<bool>,
     /// Driver rounds done.
     pub round: u64,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Candidate values rated.
+    /// Candidate values evaluated.
     pub ratings: u64,
-    /// The driver or bound step that made it.
+    /// The driver or bound step that caused the event.
     pub source: Arc<str>,
-    /// The best solution, with `Solution` and `End`.
+    /// The incumbent, with `Solution` and `End`.
     pub solution: Option<Arc<[u32]>>,
-    /// What there is to say, with `Note` and `Warning`.
+    /// The text of a `Note` or `Warning`.
     pub message: Option<Arc<str>>,
-    /// What the run works on, once that is known.
+    /// The sizes and memory of the run, once they are known.
     pub facts: Option<Arc<Facts>>,
 }
 
-/// What a run works on: the network, what the reductions leave, and what that takes.
+/// The size of the network and of its reduced problem, and the memory that they need.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
-    /// The sizes before and after.
+    /// The sizes before and after the reductions.
     pub reduction: Reduction,
     /// Bytes of the tables that the search reads, on the CPU.
     pub table_bytes: u64,
-    /// Bytes of a state of the population and its child, on the CPU.
+    /// Bytes of one state of the population and its child, on the CPU.
     pub state_bytes: u64,
-    /// Bytes that tables of bounds may take.
+    /// Memory limit of bound tables, in bytes.
     pub bound_bytes: u64,
 }
 
 impl Event {
-    /// The upper curve.
+    /// Returns the upper bound on the optimum: the cost of the incumbent if the network minimises.
     pub fn upper(&self) -> Option<Number> {
         if self.maximise == Some(true) { self.bound } else { self.cost }
     }
 
-    /// The lower curve.
+    /// Returns the lower bound on the optimum: the proven bound if the network minimises.
     pub fn lower(&self) -> Option<Number> {
         if self.maximise == Some(true) { self.cost } else { self.bound }
     }
 }
 
-/// |upper - lower| / max(|upper|, |lower|) of the numbers shown, 0 where the bound has come to the cost. That is
-/// decided in the network's units: the bound that is shown is without what rounding may have added. `found` are the
-/// least cost in these units and the best value in the file's convention.
+/// Returns the relative gap, |upper - lower| / max(|upper|, |lower|), of the numbers in the file's convention. It is 0
+/// if the bound has reached the cost in the network's units, because the displayed bound has the possible effect of
+/// rounding subtracted. `found` holds the least cost in these units and the best value in the file's convention.
+/// Returns `None` without a solution, or if the bound is not a number.
 pub fn gap(network: &Network, found: Option<(Cost, Number)>, bound: Cost) -> Option<f64> {
     let (cost, value) = found?;
     if bound >= cost {
@@ -115,21 +116,21 @@ pub fn gap(network: &Network, found: Option<(Cost, Number)>, bound: Cost) -> Opt
     })
 }
 
-/// How a run ended.
+/// The status of a run at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// No assignment is better (by more than the precision slack).
+    /// No assignment is better than the incumbent by more than the precision slack.
     Optimal,
-    /// A solution was found.
+    /// A solution was found, and it is not proven optimal.
     Feasible,
     /// There is no solution.
     Infeasible,
-    /// Neither a solution nor a proof that there is none.
+    /// Neither a solution was found nor a proof that there is none.
     Unknown,
 }
 
 impl Status {
-    /// The word in the JSON object.
+    /// Returns the status's name in the JSON object.
     pub fn name(self) -> &'static str {
         match self {
             Status::Optimal => "optimal",
@@ -140,16 +141,16 @@ impl Status {
     }
 }
 
-/// What stopped a run.
+/// The reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoppedBy {
-    /// Proven optimal.
+    /// The incumbent was proven optimal.
     Optimal,
-    /// Proven infeasible.
+    /// The network was proven infeasible.
     Infeasible,
-    /// The time budget.
+    /// The time budget was spent.
     Time,
-    /// The budget of rounds.
+    /// The budget of rounds was spent.
     Rounds,
     /// The target cost was reached.
     Target,
@@ -157,16 +158,16 @@ pub enum StoppedBy {
     Gap,
     /// A signal or the caller.
     Signal,
-    /// There was no more memory.
+    /// The memory was exhausted.
     Memory,
-    /// No better solution came for as long as [`StopRule::Stall`](super::StopRule::Stall) says.
+    /// No better solution was found for the time of [`StopRule::Stall`](super::StopRule::Stall).
     Stall,
-    /// [`StopRule::Diminishing`](super::StopRule::Diminishing).
+    /// [`StopRule::Diminishing`](super::StopRule::Diminishing) held.
     Diminishing,
 }
 
 impl StoppedBy {
-    /// The word in the JSON object.
+    /// Returns the reason's name in the JSON object.
     pub fn name(self) -> &'static str {
         match self {
             StoppedBy::Optimal => "optimal",
@@ -198,60 +199,60 @@ impl From<Cause> for StoppedBy {
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How it ended.
+    /// The status at the end.
     pub status: Status,
-    /// What ended it.
+    /// The reason why the run ended.
     pub stopped_by: StoppedBy,
-    /// Best cost found, in the file's convention, recomputed by the independent evaluator.
+    /// Cost of the incumbent in the file's convention, recomputed by the independent evaluator.
     pub cost: Option<Number>,
-    /// Best proven bound, in the file's convention, rounding taken off; none where there is no number, as without any
-    /// solution.
+    /// Best proven bound in the file's convention, with the possible effect of rounding subtracted; `None` if it is not
+    /// a number, for example if the network is infeasible.
     pub bound: Option<Number>,
     /// Relative gap.
     pub gap: Option<f64>,
-    /// What rounding may have moved, in the file's unit.
+    /// The largest error that rounding may have caused, in the file's unit.
     pub precision_slack: f64,
-    /// Seconds since the origin.
+    /// Seconds since the run's origin.
     pub time_s: f64,
-    /// When the best solution came, since the origin.
+    /// Seconds from the run's origin to the incumbent.
     pub time_to_best_s: Option<f64>,
-    /// The same since the first state.
+    /// Seconds from the start of the search to the incumbent.
     pub search_to_best_s: Option<f64>,
     /// Seed used.
     pub seed: u64,
-    /// Device used to the end.
+    /// The device in use at the end.
     pub device: String,
     /// CPU threads used.
     pub threads: usize,
-    /// Driver asked for.
+    /// The name of the selected driver.
     pub driver: &'static str,
-    /// The plug-in heuristic, where one was asked for.
+    /// The name of the plug-in heuristic, if one was selected.
     pub heuristic: Option<String>,
-    /// What came of a plug-in's picks.
+    /// Counts of the plug-in heuristic's samples.
     pub picks: Picks,
-    /// States kept.
+    /// Number of states kept.
     pub population: usize,
     /// Driver rounds done.
     pub rounds: u64,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Candidate values rated.
+    /// Candidate values evaluated.
     pub ratings: u64,
-    /// The step that made the bound.
+    /// The step that proved the bound.
     pub bound_method: String,
-    /// Its z, where it has one.
+    /// The z of the bound step, if it has one: the largest number of variables of a mini-bucket.
     pub z: Option<u32>,
     /// Induced width of the best elimination order found.
     pub induced_width: Option<u32>,
     /// Values of the network after its first reduction.
     pub values: Option<usize>,
-    /// How many of them bounds have shown to be in no solution better than the best one.
+    /// Number of those values that bounds have excluded from all solutions better than the incumbent.
     pub values_forbidden: Option<usize>,
-    /// The best solution: value indices in file order.
+    /// The incumbent: value indices in file order.
     pub solution: Option<Vec<u32>>,
-    /// The solution of least cost in the network's units: another one than `solution` where costs are rounded and the
-    /// file's own numbers order the two otherwise.
+    /// The solution of least cost in the network's units. It differs from `solution` if costs are rounded and the
+    /// file's own numbers rank the two in the other order.
     pub least: Option<Vec<u32>>,
-    /// A bound in the network's units and its proof: the best one that has a proof.
+    /// The best bound that has a proof, in the network's units, and its proof.
     pub proof: (Cost, Proof),
 }

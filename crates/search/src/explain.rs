@@ -1,4 +1,4 @@
-//! Why an assignment costs what it costs, and why a network has no solution.
+//! Explanations: what an assignment costs, and why a network has no solution.
 
 use crate::activity::Activity;
 use crate::check;
@@ -13,8 +13,8 @@ use std::cmp::Reverse;
 /// A function and its cost.
 pub type Priced = (usize, Cost);
 
-/// The functions that are not 0 under an assignment: the violated ones first ([`FORBIDDEN`]), then those that cost
-/// most.
+/// Returns the functions whose cost under an assignment is not 0: the violated ones ([`FORBIDDEN`]) first, then by
+/// decreasing cost.
 pub fn costs(network: &Network, assignment: &[u32]) -> Vec<Priced> {
     let entry = |function| check::function_cost(function, network.domains(), assignment).min(FORBIDDEN);
     let mut all: Vec<Priced> = network.all_functions().map(entry).enumerate().filter(|&(_, cost)| cost != 0).collect();
@@ -22,7 +22,7 @@ pub fn costs(network: &Network, assignment: &[u32]) -> Vec<Priced> {
     all
 }
 
-/// The functions whose costs differ between two assignments, with both costs; the largest difference first.
+/// Returns the functions whose costs differ between two assignments, with both costs, by decreasing difference.
 pub fn differences(network: &Network, one: &[u32], other: &[u32]) -> Vec<(usize, [Cost; 2])> {
     let domains = network.domains();
     let entries = |function| [one, other].map(|values| check::function_cost(function, domains, values).min(FORBIDDEN));
@@ -32,33 +32,34 @@ pub fn differences(network: &Network, one: &[u32], other: &[u32]) -> Vec<(usize,
     all
 }
 
-/// What [`conflict`] found.
+/// The result of [`conflict`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// The network has a solution.
     Solution(Vec<u32>),
-    /// These functions have none together, whatever the others are.
+    /// These functions have no common solution.
     Conflict {
-        /// Ascending.
+        /// Function indices, ascending.
         functions: Vec<usize>,
-        /// Whether each of them is needed: without any one of them the others have a solution.
+        /// Whether the set is proven minimal: without any one of them, the others have a common solution.
         minimal: bool,
     },
-    /// Stopped before either was proved.
+    /// The run was stopped before either was proved.
     Unknown,
 }
 
-/// Looks for a small set of functions without a common solution, by leaving functions out: halves at first, then
-/// smaller parts, and single ones at last (deletion filtering; Chinneck and Dravnieks, "Locating minimal infeasible
-/// constraint sets in linear programs", 1991). Functions that are left out count by their least costs, where these are
-/// negative; global functions with negative costs stay. `rounds` limits each of the searches.
+/// Searches for a small set of functions without a common solution by deletion filtering: it leaves out halves of the
+/// functions at first, then smaller parts, and finally single ones (Chinneck and Dravnieks, "Locating minimal
+/// infeasible constraint sets in linear programs", 1991). A function that is left out counts with its least cost if
+/// that is negative; global functions with negative costs are never left out. `rounds` limits each search after the
+/// first.
 ///
 /// # Errors
-/// Errors of [`solve`]; a stop only ends the deletions.
+/// The errors of [`solve`]. A stop only ends the deletions.
 pub fn conflict(network: &Network, rounds: u64, activity: &Activity, stop: &Stop) -> Result<Finding, Error> {
     let (mut kept, stay): (Vec<usize>, Vec<usize>) =
         (0..network.function_count()).partition(|&number| network.can_leave_out(number));
-    // the whole network has all the time there is
+    // only the search of the whole network has no limit of rounds
     match holds(network, &kept, None, stop)? {
         Outcome::Solution(solution) => return Ok(Finding::Solution(solution)),
         Outcome::Unknown => return Ok(Finding::Unknown),
@@ -100,7 +101,7 @@ enum Outcome {
     Unknown,
 }
 
-/// Whether these functions, ascending, and those that stay have a common solution.
+/// Decides whether the functions `functions`, ascending, and those that cannot be left out have a common solution.
 fn holds(network: &Network, functions: &[usize], rounds: Option<u64>, stop: &Stop) -> Result<Outcome, Error> {
     let part = network.without(|number| functions.binary_search(&number).is_err() && network.can_leave_out(number));
     if part.least() >= part.top() {
@@ -116,7 +117,7 @@ fn holds(network: &Network, functions: &[usize], rounds: Option<u64>, stop: &Sto
     let options = Options::default().with(|options| {
         options.rounds = rounds;
         options.device = Choice::Cpu.into();
-        options.target = Some(worst.into()); // the first solution ends it
+        options.target = Some(worst.into()); // the first solution ends the search
     });
     let summary = solve(&part, &options, &stop.below(), &mut |_| ())?;
     Ok(match (summary.solution, summary.status) {
@@ -130,7 +131,7 @@ fn holds(network: &Network, functions: &[usize], rounds: Option<u64>, stop: &Sto
 mod tests {
     use super::*;
 
-    /// Colors 0 and 1 on a triangle, and a path that hangs on it; one soft cost each.
+    /// Returns a network of two colors on a triangle with a path attached to it, and one soft cost.
     fn triangle_with_a_tail(top: Cost) -> Network {
         let mut builder = Network::builder("t");
         for _ in 0..6 {
@@ -152,7 +153,7 @@ mod tests {
     fn the_triangle_is_the_conflict() {
         let network = triangle_with_a_tail(FORBIDDEN);
         assert_eq!(find(&network), Finding::Conflict { functions: vec![2, 4, 6], minimal: true });
-        // the soft cost alone reaches top
+        // the soft cost alone is at least top
         let network = triangle_with_a_tail(3);
         let Finding::Conflict { functions, minimal: true } = find(&network) else { panic!("a conflict") };
         assert!(functions == [0] || functions == [2, 4, 6], "{functions:?}");
@@ -165,7 +166,7 @@ mod tests {
         let network = read_from(text.as_bytes(), "t", Format::Opb, &ReadOptions::default(), &Stop::new());
         let mut network = network.expect("a network");
         assert_eq!(find(&network), Finding::Conflict { functions: vec![1, 2], minimal: true });
-        // evidence stands behind all functions
+        // evidence is numbered after all functions
         let without: Network = network.without(|number| number == 1);
         assert!(matches!(find(&without), Finding::Solution(_)));
         network = without;

@@ -6,7 +6,7 @@ use crate::device::Source;
 use crate::drivers::{cycling, ejection, guided, limited_discrepancy, lns, one_flip, spins, sums, tabu, weighting};
 use crate::options::DriverChoice;
 
-/// All drivers. Those of a portfolio draw their streams in this order.
+/// All drivers. The drivers of a portfolio draw their random streams in this order.
 const DRIVERS: &[Entry] = &[
     Entry {
         name: "anneal",
@@ -106,35 +106,35 @@ const DRIVERS: &[Entry] = &[
     },
 ];
 
-/// A driver as the command line and the portfolio know it.
+/// A driver's entry in the list, as the command line and the portfolio use it.
 pub struct Entry {
-    /// Its name, also in the CSV's `source` column.
+    /// The name, also used in the CSV's `source` column.
     pub name: &'static str,
     about: &'static str,
-    /// Whether it works on a device where there is one, in turn with others.
+    /// Whether the driver works on a device, if there is one, alternating with others.
     pub on_device: bool,
-    /// Whether it works on the CPU beside a device. One that does neither is no part of the portfolio.
+    /// Whether the driver works on the CPU beside a device. A driver with neither is not part of the portfolio.
     pub beside_device: bool,
-    /// Its kernels.
+    /// Returns the driver's kernel sources.
     kernels: fn() -> Vec<Source>,
-    /// Makes it; nothing where it needs a heuristic and there is none.
+    /// Makes the driver; returns `None` if it needs a heuristic and there is none.
     pub make: fn(&mut Setup<'_>) -> Option<Box<dyn Driver>>,
 }
 
 impl DriverChoice {
-    /// All choices, with a line about each.
+    /// Iterates over all choices, each with its one-line description.
     pub fn all() -> impl Iterator<Item = (DriverChoice, &'static str)> {
         let all = "All of the following but guided in turn, more time for those that improve the solution";
         let drivers = DRIVERS.iter().map(|driver| (DriverChoice(driver.name), driver.about));
         std::iter::once((DriverChoice::PORTFOLIO, all)).chain(drivers)
     }
 
-    /// The choice of that name.
+    /// Returns the choice of that name; `None` if there is no such driver.
     pub fn named(name: &str) -> Option<DriverChoice> {
         DriverChoice::all().map(|(choice, _)| choice).find(|choice| choice.0 == name)
     }
 
-    /// The drivers that it stands for.
+    /// Iterates over the drivers of this choice.
     pub fn drivers(self) -> impl Iterator<Item = &'static Entry> {
         let takes_part = |driver: &Entry| driver.on_device || driver.beside_device;
         let is_all = self == DriverChoice::PORTFOLIO;
@@ -142,7 +142,7 @@ impl DriverChoice {
     }
 }
 
-/// Kernels of all drivers.
+/// Returns the kernel sources of all drivers.
 pub fn sources() -> Vec<Source> {
     DRIVERS.iter().flat_map(|driver| (driver.kernels)()).collect()
 }

@@ -1,5 +1,5 @@
-//! Runs on lists of devices. The CPU stands in for each where there is none; on a GPU a list may name it twice here, so
-//! that one is enough for what several do.
+//! Runs on lists of devices. If there is no device, the CPU stands in for each entry; on a GPU a list may name it twice
+//! here, so that one GPU is enough to test several.
 
 use super::options::Options;
 use super::{EventKind, Status, Summary, solve};
@@ -16,7 +16,7 @@ use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A list of so many, all the same device.
+/// Returns a list of `count` entries, all the same device.
 fn list(count: usize, cuda: Option<&Arc<Cuda>>) -> Opening {
     let opening = Opening::on_its_way(Choice::All);
     let others = vec![cuda.cloned(); count - 1];
@@ -28,7 +28,7 @@ fn family(kind: &str, settings: &[(&str, &str)]) -> Network {
     generate(kind, settings, 3).expect("a family")
 }
 
-/// Small and large networks: with hard functions, with values that bounds forbid, of colors, with one annealed state.
+/// Small and large networks: with hard functions, with values that bounds exclude, of colors, with one annealed state.
 fn networks() -> Vec<(&'static str, Network)> {
     vec![
         ("grid", family("grid", &[("side", "9"), ("p2", "0.2")])),

@@ -1,4 +1,4 @@
-//! What a search takes, and how fast its sweeps are, for `fangs info` and `fangs bench search`.
+//! Memory of a search and speed of its sweeps, for `fangs info` and `fangs bench search`.
 
 use super::run::reducing;
 use super::tuning::run::{FUNCTION_BYTES, REDUCING_BYTES};
@@ -18,21 +18,21 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What a search of a core keeps on the CPU.
+/// The memory that the search of a reduced problem needs on the CPU.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Footprint {
-    /// Bytes of the core's tables as the search reads them, a copy for each variable of a function.
+    /// Bytes of the tables as the search reads them, with a copy for each variable of a function.
     pub table_bytes: u64,
-    /// Bytes of a state of the population and of its child.
+    /// Bytes of one state of the population and its child.
     pub state_bytes: u64,
-    /// Bytes of a run on several threads, about: the network, its reductions where they are worthwhile, the tables as
-    /// the search reads them, if it does, once more where it begins before the reductions have ended. States and bounds
-    /// come besides, and all reductions with `--rounds`, a certificate or a heuristic.
+    /// Approximate bytes of a run on several threads: the network, its reductions if they are worthwhile, and the
+    /// tables if the search reads them, twice if it begins before the reductions have ended. States and bounds are not
+    /// included, nor are all reductions that `--rounds`, a certificate or a heuristic ask for.
     pub run_bytes: u64,
 }
 
 impl Footprint {
-    /// That of a network and its core, which is what reductions leave where a run makes them.
+    /// Returns the memory for a network and its reduced problem. `reduces` states whether a run reduces the network.
     pub fn of(network: &Network, problem: &Arc<Problem>, reduces: bool) -> Footprint {
         let context = SearchContext::new(problem, problem.top, None, &mut Rng::new(1));
         let table_bytes = context.tables.bytes();
@@ -51,7 +51,7 @@ impl Footprint {
     }
 }
 
-/// Whether `solve` reduces a network, unless an option needs all steps of that.
+/// Returns whether `solve` reduces a network, unless an option needs all reductions.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
@@ -59,18 +59,19 @@ pub fn reduces(network: &Network, stop: &Stop) -> Result<bool, Error> {
     reducing::are_made(network, stop)
 }
 
-/// States whose passes by a heuristic are measured.
+/// Number of states whose passes by a heuristic are measured on the CPU.
 const CPU_STATES: usize = 16;
+/// Number of states whose passes by a heuristic are measured on a device.
 const DEVICE_STATES: usize = 4096;
 
-/// A measurement.
+/// The result of a measurement.
 #[derive(Clone, Debug)]
 pub struct Speed {
     /// `cpu`, or the device.
     pub place: String,
     /// Children made at a time.
     pub states: usize,
-    /// Sweeps of a child, the greedy ones included.
+    /// Sweeps of a child, including the greedy ones.
     pub sweeps: u32,
     /// Whether offspring made tree moves.
     pub trees: bool,
@@ -78,35 +79,35 @@ pub struct Speed {
     pub variation_ms: f64,
     /// Median milliseconds of their selection.
     pub replacement_ms: f64,
-    /// Variables visited a second.
+    /// Variables visited per second.
     pub visits: f64,
-    /// Candidate values rated a second.
+    /// Candidate values evaluated per second.
     pub ratings: f64,
-    /// Assignments a second that changed a value.
+    /// Changed values per second.
     pub moves: f64,
 }
 
-/// What a network's core looks like.
+/// The sizes of a network's reduced problem.
 #[derive(Clone, Debug)]
 pub struct Core {
-    /// Variables.
+    /// Number of variables.
     pub variables: usize,
-    /// Functions on a variable, on average.
+    /// Average number of functions of a variable.
     pub degree: f64,
-    /// Values of the largest domain.
+    /// Size of the largest domain.
     pub domain: u32,
 }
 
-/// Where to measure.
+/// The processor to measure.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// On the CPU's threads.
+    /// The CPU's threads.
     Cpu,
-    /// On a device as the search does.
+    /// A device, used as the search uses it.
     Device(Arc<Cuda>),
 }
 
-/// A network ready to be measured.
+/// A reduced network, ready to be measured.
 #[derive(Debug)]
 pub struct Bench {
     context: SearchContext,
@@ -122,7 +123,7 @@ impl Bench {
         Ok(Bench { context: SearchContext::new(&problem, price, None, &mut Rng::new(1)) })
     }
 
-    /// The core.
+    /// Returns the sizes of the reduced problem.
     pub fn core(&self) -> Core {
         let tables = &self.context.tables;
         let n = tables.variables();
@@ -133,11 +134,11 @@ impl Bench {
         }
     }
 
-    /// Passes by a plug-in heuristic over all variables. `None` where the place does not take the core or the
-    /// heuristic: then it is the CPU's.
+    /// Measures passes of a plug-in heuristic over all variables. Returns `None` if the device does not support the
+    /// reduced problem or the heuristic, which then runs on the CPU.
     ///
     /// # Errors
-    /// The device's.
+    /// [`DeviceError`] if the device fails.
     pub fn passes(
         &self,
         place: &Place,
@@ -168,10 +169,10 @@ impl Bench {
         }))
     }
 
-    /// Makes `repeats` generations of five sweeps and two greedy ones from settled states.
+    /// Measures `repeats` generations of five sweeps and two greedy sweeps from settled states.
     ///
     /// # Errors
-    /// The device's.
+    /// [`DeviceError`] if the device fails.
     pub fn run(&self, place: &Place, states: Option<usize>, trees: bool, repeats: usize) -> Result<Speed, DeviceError> {
         let (name, device) = match place {
             Place::Cpu => ("cpu".into(), None),
@@ -195,7 +196,7 @@ impl Bench {
     }
 }
 
-/// The one in the middle, the later of two.
+/// Returns the median; the later middle element if the number of elements is even.
 pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]

@@ -1,4 +1,4 @@
-//! What a caller may ask of a run.
+//! The options of a run.
 
 use crate::activity::Activity;
 use crate::bounds::{BoundChoice, Part};
@@ -12,61 +12,61 @@ use crate::rng::Rng;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most CPU threads of a run. At 100000 starting them did not fail: the runtime of one that had begun ended the
-/// process.
+/// The largest number of CPU threads of a run. With 100000, starting them did not fail, but the runtime of one that had
+/// started ended the process.
 pub const MAX_THREADS: usize = 1024;
 
-/// Options of `solve`. [`Options::default`] is what the command line does without options, except
-/// that a library call has no time limit of its own. [`Options::with`] changes some of them.
+/// Options of `solve`. [`Options::default`] is what the command line uses without options, except that a library call
+/// has no time limit. [`Options::with`] changes some of them.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Wall-clock budget of `solve`.
     pub time: Option<Duration>,
-    /// Deterministic budget: stop after so many rounds. No decision reads the clock then.
+    /// Deterministic budget: the run stops after this number of rounds, and no decision reads the clock.
     pub rounds: Option<u64>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// The device to work on, perhaps on its way already. A `Choice` makes one: `Choice::Cpu.into()`.
+    /// The device to work on, which may already be opening. A `Choice` makes one: `Choice::Cpu.into()`.
     pub device: Opening,
-    /// CPU threads, up to [`MAX_THREADS`]; all where `None`.
+    /// Number of CPU threads, up to [`MAX_THREADS`]; all if `None`.
     pub threads: Option<usize>,
-    /// States kept; by memory and problem where `None`.
+    /// Number of states kept; chosen by memory and problem size if `None`.
     pub population: Option<usize>,
-    /// The driver that makes rounds.
+    /// The driver, or the portfolio of drivers, that searches.
     pub driver: DriverChoice,
-    /// A heuristic that steers the driver `guided`, which is part of the portfolio then.
+    /// A heuristic that steers the driver `guided`, which is then part of the portfolio.
     pub heuristic: Option<Arc<dyn ValueHeuristic>>,
-    /// How lower bounds are made.
+    /// The method of the lower bounds.
     pub bound: BoundChoice,
-    /// The part of that which is left to this process, where several work on one network.
+    /// This process's part of the bound computation, if several processes work on one network.
     pub bound_part: Part,
-    /// Largest number of variables of a mini-bucket; grows while time remains where `None`.
+    /// Largest number of variables of a mini-bucket (z, the i-bound + 1); grows while time remains if `None`.
     pub z: Option<u32>,
-    /// Bytes that bound tables may take; half of free memory where `None`.
+    /// Memory limit of bound tables in bytes; half of the free memory if `None`.
     pub bound_memory: Option<u64>,
-    /// Bytes that tables of an exact elimination may take in files beyond that; half of what is free where `None`,
-    /// nothing then with a budget of rounds.
+    /// Bytes of files that tables of an exact elimination may use beyond `bound_memory`. If `None`, half of the free
+    /// disk space, or no files with a budget of rounds.
     pub spill: Option<u64>,
     /// Whether the exact reductions run.
     pub reduce: bool,
-    /// Solutions to begin with, a value for each variable; greedy choices complete those that have none for some. The
-    /// run is free to change all of them.
+    /// Assignments to begin with, an optional value for each variable. Greedy choices complete those with missing
+    /// values. The run may change all values.
     pub warm_starts: Vec<Vec<Option<u32>>>,
-    /// Stop at a cost (in the file's convention).
+    /// Stop at this cost, in the file's convention.
     pub target: Option<Number>,
-    /// Stop at a relative gap.
+    /// Stop at this relative gap.
     pub gap: Option<f64>,
-    /// Rules that end the run by its own record; the first one that holds does.
+    /// Rules that end the run by the course of its solutions; the first rule that holds ends it.
     pub stop: Vec<StopRule>,
-    /// What is kept for later and told to others, and what the run begins with.
+    /// The checkpoints to store and exchange, and the one to continue from.
     pub keeping: Keeping,
     /// How often incremental costs are checked against recomputed ones.
     pub assertions: Assertions,
-    /// Whether the summary has the proof of the bound, for a certificate.
+    /// Whether the summary contains the proof of the bound, for a certificate.
     pub certificate: bool,
-    /// Whether events have `Facts`, which take a moment on large networks.
+    /// Whether events contain `Facts`, which take a moment on large networks.
     pub facts: bool,
-    /// Where the run says what it is doing.
+    /// Where the run reports its current activity.
     pub activity: Activity,
 }
 
@@ -101,25 +101,25 @@ impl Default for Options {
 }
 
 impl Options {
-    /// These with a change: `Options::default().with(|options| options.seed = 2)`.
+    /// Returns these options with a change: `Options::default().with(|options| options.seed = 2)`.
     pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Options {
         change(&mut self);
         self
     }
 
-    /// How many CPU threads there are.
+    /// Returns the number of CPU threads.
     pub fn threads(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         self.threads.unwrap_or_else(all)
     }
 
-    /// What drivers are made from, on a device or the CPU.
+    /// Returns the setup of drivers on a device or, if `device` is `None`, on the CPU.
     pub(crate) fn setup<'a>(&self, device: Option<Arc<Cuda>>, rng: &'a mut Rng) -> Setup<'a> {
         let asserts = self.assertions >= Assertions::Assignment;
         Setup { device, partners: None, heuristic: self.heuristic.clone(), asserts, rng }
     }
 
-    /// What the preparation of a core is asked for.
+    /// Returns the request that decides how a reduced problem is prepared.
     pub(crate) fn request(&self) -> Request {
         Request {
             population: self.population,
@@ -130,23 +130,24 @@ impl Options {
         }
     }
 
-    /// The name of the heuristic that steers, where one does.
+    /// Returns the name of the heuristic, if there is one.
     pub fn heuristic_name(&self) -> Option<&str> {
         self.heuristic.as_ref().map(|heuristic| heuristic.name())
     }
 }
 
-/// A rule that ends a run by what it has found so far, counted from its first solution. Bounds do not count.
+/// A rule that ends a run by its solutions so far, counted from the first one. Bounds do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopRule {
-    /// No better solution for so long.
+    /// No better solution was found for this long.
     Stall(Duration),
-    /// The second half of the time brought at most a thousandth of all improvement. Curves of cost flatten, so as much
-    /// time again is expected to bring no more than that half did. Not before twenty seconds.
+    /// The second half of the time brought at most a thousandth of the whole improvement. Cost curves flatten, so an
+    /// equally long continuation is expected to bring no more than that half did. Holds after twenty seconds at the
+    /// earliest.
     Diminishing,
 }
 
-/// How often a state's incremental cost is compared with a recomputed one.
+/// How often the incremental cost of a state is compared with a recomputed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assertions {
     /// Never.
@@ -155,21 +156,21 @@ pub enum Assertions {
     Incumbent,
     /// At the end of each round.
     Round,
-    /// After each assignment that a plug-in heuristic makes, too.
+    /// Also after each assignment that a plug-in heuristic makes.
     Assignment,
 }
 
-/// Which driver makes rounds.
+/// The choice of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverChoice(pub(crate) &'static str);
 
 impl DriverChoice {
-    /// All of them, time going to what pays.
+    /// All drivers; those that improve the solution have more of the time.
     pub const PORTFOLIO: DriverChoice = DriverChoice("portfolio");
-    /// FANG passes steered by the heuristic that [`Options::heuristic`] names.
+    /// FANG passes steered by the heuristic in [`Options::heuristic`].
     pub const GUIDED: DriverChoice = DriverChoice("guided");
 
-    /// The name it goes by.
+    /// Returns the name of the driver, or `portfolio`.
     pub fn name(self) -> &'static str {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Runs on sums that have no tables, against all choices.
+//! Runs on sums that are too large for tables, against enumeration.
 
 use crate::formats::{Format, ReadOptions, read_from};
 use crate::model::{Network, Number};
@@ -11,7 +11,7 @@ fn parse(text: &str) -> Network {
     read_from(text.as_bytes(), "t.opb", Format::Opb, &ReadOptions::default(), &Stop::new()).expect("a problem")
 }
 
-/// Items whose weights have nine digits, in two rows.
+/// Items whose weights have nine digits, with two linear constraints.
 #[test]
 fn sums_too_large_for_tables_are_searched_and_bounded() {
     let mut rng = Rng::new(8);
@@ -24,7 +24,7 @@ fn sums_too_large_for_tables_are_searched_and_bounded() {
         format!("max: {};\n{}<= {} ;\n{}<= {} ;\n", terms(&prices), terms(&rows[0]), most[0], terms(&rows[1]), most[1]);
     let network = parse(&text);
     assert!(network.is_relaxed());
-    // all choices, one item changed at a time
+    // enumerate all choices, changing one item at a time
     let (mut sums, mut worth, mut best, mut chosen) = ([0i64; 2], 0, 0, 0u32);
     for k in 1u32..1 << n {
         let item = k.trailing_zeros() as usize;
@@ -36,7 +36,7 @@ fn sums_too_large_for_tables_are_searched_and_bounded() {
             best = best.max(worth);
         }
     }
-    // the last one has bounds and drivers on threads of their own
+    // the last run has separate threads for bounds and drivers
     for (driver, rounds) in [("portfolio", Some(12)), ("sums", Some(12)), ("portfolio", None)] {
         let options = Options::default().with(|options| {
             (options.driver, options.rounds) = (DriverChoice::named(driver).expect("a driver"), rounds);

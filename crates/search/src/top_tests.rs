@@ -1,5 +1,5 @@
-//! One meaning of `top`: runs, the evaluator and certificates against brute force over the numbers that a `.wcsp` file
-//! states.
+//! Tests that `top` has one meaning: runs, the evaluator and certificates against brute force over the numbers of a
+//! `.wcsp` file.
 
 use super::{BoundChoice, EventKind, Options, Status, Summary, solve};
 use crate::certificate::Certificate;
@@ -10,7 +10,7 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::fmt::Write;
 
-/// A file's numbers as they stand there.
+/// The numbers of a file.
 struct Stated {
     domains: Vec<u32>,
     top: Cost,
@@ -19,7 +19,7 @@ struct Stated {
 }
 
 impl Stated {
-    /// Small costs of either sign and a top that many of them reach.
+    /// Returns a network with small costs of either sign and a top that many of them reach.
     fn random(rng: &mut Rng) -> Stated {
         let n = 1 + rng.index(4);
         let domains: Vec<u32> = (0..n).map(|_| 1 + rng.below(3) as u32).collect();
@@ -37,7 +37,8 @@ impl Stated {
         Stated { domains, top, functions }
     }
 
-    /// The same network with costs of 2^44 and more, where doubles no longer tell neighbours apart, beside small ones.
+    /// Returns a random network with costs of 2^44 and more, where doubles cannot represent consecutive integers,
+    /// beside small ones.
     fn large(rng: &mut Rng) -> Stated {
         let mut stated = Stated::random(rng);
         let bits = 44 + rng.below(9);
@@ -52,7 +53,7 @@ impl Stated {
         stated
     }
 
-    /// Value by value, as positions in a table of this scope.
+    /// Returns the values of the scope's variables at a position of a table.
     fn values(&self, scope: &[u32], mut place: usize) -> Vec<u32> {
         let mut values = vec![0; scope.len()];
         for (value, &v) in values.iter_mut().zip(scope).rev() {
@@ -78,7 +79,7 @@ impl Stated {
         read_from(text.as_bytes(), "t", Format::Wcsp, &options, &Stop::new()).expect("a right file")
     }
 
-    /// All assignments, with what they cost where they are solutions: no entry and not the total reaches top.
+    /// Returns all assignments, each with its cost if it is a solution: no entry and not the total reaches top.
     fn assignments(&self) -> Vec<(Vec<u32>, Option<Cost>)> {
         let all: Vec<u32> = (0..self.domains.len() as u32).collect();
         let count: u32 = self.domains.iter().product();
@@ -98,7 +99,7 @@ impl Stated {
     }
 }
 
-/// What the runs on one network have come to.
+/// Counts over the runs on one network.
 #[derive(Default)]
 struct Seen {
     infeasible: u32,
@@ -107,7 +108,7 @@ struct Seen {
     compensated: bool,
 }
 
-/// Runs of all methods, the evaluator and certificates against brute force.
+/// Compares runs of all methods, the evaluator and certificates with brute force.
 fn agree(case: usize, stated: &Stated, rounds: &mut Rng) -> Seen {
     let (network, assignments) = (stated.network(), stated.assignments());
     for (assignment, cost) in &assignments {
@@ -147,7 +148,7 @@ fn agree(case: usize, stated: &Stated, rounds: &mut Rng) -> Seen {
             Status::Feasible => assert_ne!(summary.cost, summary.bound, "{told}"),
             Status::Unknown => {}
         }
-        // the bound is below top where it is a number, and not above the optimum
+        // a bound that is a number is below top and at most the optimum
         if let Some(Number::Integer(bound)) = summary.bound {
             assert!(bound < stated.top && optimum.is_none_or(|optimum| bound <= optimum), "{told}");
         }
@@ -159,7 +160,7 @@ fn agree(case: usize, stated: &Stated, rounds: &mut Rng) -> Seen {
     seen
 }
 
-/// The certificate of a run proves its bound, and no more than `most`.
+/// Checks that the certificate of a run proves its bound, which is at most `most`.
 fn certified(network: &Network, summary: &Summary, most: Cost, told: &str) {
     let (bound, proof) = &summary.proof;
     let solution = summary.solution.as_deref().map(|values| (evaluate(network, values).cost, values));
@@ -173,7 +174,7 @@ fn certified(network: &Network, summary: &Summary, most: Cost, told: &str) {
 
 #[test]
 fn runs_evaluator_and_certificates_agree_on_what_top_forbids() {
-    // rounds of their own: how many methods there are does not change the networks
+    // rounds are drawn from a separate generator, so that the number of methods does not change the networks
     let (mut rng, mut rounds) = (Rng::new(36), Rng::new(37));
     let (mut infeasible, mut compensated, mut optimal) = (0, 0, 0);
     for case in 0..300 {

@@ -1,17 +1,17 @@
-//! Random small cores for tests of the search, and brute force over them.
+//! Random small reduced problems for tests of the search, and enumeration of their assignments.
 
 use crate::Shape;
 use fangs_base::rng::Rng;
 use fangs_model::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use std::sync::Arc;
 
-/// A random core: arity 1 to 4, domains of 1 to 9 values, forbidden entries, ties, dense, sparse, and shared tables;
-/// one in eight with costs that do not fit 32 bits.
+/// Returns a random reduced problem: arity 2 to 4, domains of 1 to 9 values, forbidden entries, ties, and dense, sparse
+/// and shared tables; about one in eight has costs that do not fit 32 bits.
 pub fn random(rng: &mut Rng) -> Problem {
     random_of(rng, true)
 }
 
-/// The same without tables that are read in place.
+/// Like [`random`], but without sparse tables, which a search reads in place.
 pub fn random_dense(rng: &mut Rng) -> Problem {
     random_of(rng, false)
 }
@@ -36,18 +36,18 @@ fn random_of(rng: &mut Rng, sparse: bool) -> Problem {
     problem
 }
 
-/// A random assignment.
+/// Returns a random assignment.
 pub fn assignment(problem: &Problem, rng: &mut Rng) -> Vec<u16> {
     problem.domains.iter().map(|&domain| rng.below(u64::from(domain)) as u16).collect()
 }
 
-/// What a forbidden entry should cost.
+/// Returns a price for a forbidden entry: the problem's `top` minus its constant, but at least 1.
 pub fn price(problem: &Problem) -> Cost {
     problem.top.saturating_sub(problem.constant).max(1)
 }
 
-/// Calls `visit` with every assignment that differs from `values` at most in `free`; says how many there are, without
-/// any call where they are more than a test has time for.
+/// Calls `visit` with every assignment that differs from `values` only in variables of `free`, and returns the number
+/// of these assignments. If there are more than 20,000, `visit` is not called.
 pub fn for_all(problem: &Problem, values: &[u16], free: &[u32], mut visit: impl FnMut(&[u16])) -> usize {
     let domain = |v: &u32| problem.domains[*v as usize] as usize;
     let count = free.iter().map(domain).product();
@@ -63,7 +63,8 @@ pub fn for_all(problem: &Problem, values: &[u16], free: &[u32], mut visit: impl 
     count
 }
 
-/// A random core of `n` variables of `d` values or one fewer, `m` functions of `arity` variables.
+/// Returns a random reduced problem with `n` variables of `d` values or one fewer, and `m` functions of `arity`
+/// variables.
 pub fn of_size(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<Problem> {
     let mut rng = Rng::new(seed);
     let domains: Vec<u32> = (0..n).map(|_| d - rng.below(2) as u32).collect();
@@ -84,7 +85,7 @@ pub fn of_size(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<Problem
     Arc::new(Problem { domains, unary, functions, constant: 3, top: 1 << 40 })
 }
 
-/// A random core of binary variables in pairs, some of them several times.
+/// Returns a random reduced problem of binary variables with functions of two variables, some on equal scopes.
 pub fn pairs(n: usize, rng: &mut Rng) -> Problem {
     let mut costs = |count: usize| (0..count).map(|_| rng.below(31) as Cost).collect::<Vec<_>>();
     let unary = (0..n).map(|_| costs(2)).collect();
@@ -97,7 +98,7 @@ pub fn pairs(n: usize, rng: &mut Rng) -> Problem {
     Problem { domains: vec![2; n], unary, functions, constant: 0, top: FORBIDDEN }
 }
 
-/// The core with larger costs.
+/// Returns the problem with all costs of variables and functions multiplied by `factor`.
 pub fn scaled(problem: &Problem, factor: Cost) -> Problem {
     let mut problem = problem.clone();
     problem.unary.iter_mut().flatten().for_each(|cost| *cost *= factor);

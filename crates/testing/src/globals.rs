@@ -1,4 +1,4 @@
-//! Random global cost functions, and networks with them.
+//! Random global cost functions, and networks that contain them.
 
 use fangs_base::rng::Rng;
 use fangs_base::stop::Stop;
@@ -8,13 +8,13 @@ use fangs_model::model::{
     Price, Repair, Same, Target, ValueCount,
 };
 
-/// A random price.
+/// Returns a random price.
 pub fn price(rng: &mut Rng) -> Price {
     let measure = [Measure::Hard, Measure::Linear, Measure::Quadratic][rng.index(3)];
     Price { cost: [rng.below(20) as Cost, FORBIDDEN][usize::from(rng.below(5) == 0)], measure }
 }
 
-/// A random target.
+/// Returns a random target.
 pub fn target(rng: &mut Rng) -> Target {
     let low = rng.below(9) as i64 - 3;
     match rng.below(4) {
@@ -25,13 +25,13 @@ pub fn target(rng: &mut Rng) -> Target {
     }
 }
 
-/// Random bounds of counts.
+/// Returns random bounds on the counts of values.
 pub fn bounds(rng: &mut Rng) -> Vec<ValueCount> {
     let one = |value: u32, rng: &mut Rng| ValueCount { value, low: rng.below(3) as i64, high: rng.below(4) as i64 };
     (0..4).filter(|_| rng.below(3) > 0).collect::<Vec<_>>().into_iter().map(|value| one(value, rng)).collect()
 }
 
-/// A random automaton.
+/// Returns a random automaton.
 pub fn automaton(rng: &mut Rng) -> Automaton {
     let states = 1 + rng.below(4) as u32;
     let cost = |rng: &mut Rng| rng.below(6) as Cost - 1;
@@ -45,7 +45,7 @@ pub fn automaton(rng: &mut Rng) -> Automaton {
     Automaton { states, starts: ends(rng), ends: ends(rng), transitions, repair }
 }
 
-/// A random grammar.
+/// Returns a random grammar.
 pub fn grammar(rng: &mut Rng) -> Grammar {
     let symbols = 1 + rng.below(3) as u32;
     let symbol = |rng: &mut Rng| rng.below(symbols.into()) as u32;
@@ -58,7 +58,7 @@ pub fn grammar(rng: &mut Rng) -> Grammar {
     }
 }
 
-/// Variables, each with a random table.
+/// Returns a network of variables with the given domain sizes, each with a random table.
 pub fn unary(sizes: &[u32], rng: &mut Rng) -> Builder {
     let mut builder = Network::builder("t");
     for (v, &size) in (0..).zip(sizes) {
@@ -68,7 +68,7 @@ pub fn unary(sizes: &[u32], rng: &mut Rng) -> Builder {
     builder
 }
 
-/// A function of the kind of this number.
+/// Returns a random function of the kind with this number, from 0 to 11.
 pub fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
     let n = sizes.len();
     let weights = |rng: &mut Rng| -> Vec<Vec<i64>> {
@@ -118,8 +118,8 @@ pub fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
     }
 }
 
-/// A network of tables of one variable and of a function of any kind, some as tables and some with added variables;
-/// sums of many values only bounded.
+/// Returns a network of unary tables and one global cost function of any kind, decomposed into tables or with added
+/// variables; sums of many values are only bounded.
 pub fn network(rng: &mut Rng) -> Network {
     let sizes: Vec<u32> = (0..3 + rng.index(3)).map(|_| 1 + rng.below(3) as u32).collect();
     let mut builder = unary(&sizes, rng);
@@ -127,12 +127,12 @@ pub fn network(rng: &mut Rng) -> Network {
     let mut decomposer = Decomposer::limited(entries, 4 + rng.index(20), true);
     let (kind, scope) = (random(rng.index(12), &sizes, rng), (0..sizes.len() as u32).collect());
     let global = Global { scope, keyword: "k".into(), kind, limit: [FORBIDDEN, 6][rng.index(2)] };
-    // what has too many states is refused
+    // a function of too many states is refused
     drop(decomposer.add(&mut builder, global, &Stop::new()));
     builder.build()
 }
 
-/// A network of tables of one to three variables and of functions that are sums, of all rules.
+/// Returns a network of tables of one to three variables and of global cost functions that are sums, of all kinds.
 pub fn network_of_sums(rng: &mut Rng) -> Network {
     let sizes: Vec<u32> = (0..6 + rng.index(30)).map(|_| 1 + rng.below(5) as u32).collect();
     let mut builder = unary(&sizes, rng);
@@ -154,7 +154,7 @@ pub fn network_of_sums(rng: &mut Rng) -> Network {
         let own = &sizes[scope.start as usize..scope.end as usize];
         let (kind, scope) = (random([0, 0, 1, 2, 3, 4, 11][rng.index(7)], own, rng), scope.collect());
         let global = Global { scope, keyword: "k".into(), kind, limit: [FORBIDDEN, 40][rng.index(2)] };
-        // what has too many states is refused
+        // a function of too many states is refused
         drop(decomposer.add(&mut builder, global, &Stop::new()));
     }
     builder.build()

@@ -1,4 +1,4 @@
-//! What tests share, those of the library and those beside it: what a machine may lack, and random networks.
+//! Helpers for the tests of several crates: resources that a machine may lack, and random networks and problems.
 
 pub mod cores;
 pub mod globals;
@@ -19,8 +19,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Says that this test, or a part of it, does not run here: on the standard error stream, past the harness, which keeps
-/// what passing tests print; and in the file that `FANGS_SKIPPED` names.
+/// Reports that this test, or a part of it, does not run here: on the standard error stream, past the test harness,
+/// which hides the output of passing tests; and in the file that `FANGS_SKIPPED` names.
 pub fn skip(why: impl Display) {
     let thread = std::thread::current();
     let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a thread of a test"));
@@ -31,7 +31,10 @@ pub fn skip(why: impl Display) {
     }
 }
 
-/// What a test needs; where it is not there the test is skipped, and fails if the environment's `required` is set.
+/// Returns a resource that a test needs. If it was not found, reports a skipped test and returns `None`.
+///
+/// # Panics
+/// Panics if the resource was not found and the environment variable `required` is set.
 pub fn needs<T, E: Display>(required: &str, found: Result<T, E>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
@@ -43,22 +46,23 @@ pub fn needs<T, E: Display>(required: &str, found: Result<T, E>) -> Option<T> {
     }
 }
 
-/// The first device.
+/// Returns the first device; `None`, with a skipped test reported, if there is none.
 pub fn gpu() -> Option<Arc<Cuda>> {
     needs("FANGS_REQUIRE_GPU", Choice::Cuda(0).open())?.cuda
 }
 
-/// Two devices.
+/// Returns `None`, with a skipped test reported, if there are fewer than two devices.
 pub fn two_gpus() -> Option<()> {
     needs("FANGS_REQUIRE_TWO_GPUS", Choice::Several(vec![0, 1]).open()).map(drop)
 }
 
-/// The CUDA compiler.
+/// Returns the CUDA compiler; `None`, with a skipped test reported, if there is none.
 pub fn nvrtc() -> Option<&'static fangs_device::nvrtc::Nvrtc> {
     needs("FANGS_REQUIRE_NVRTC", fangs_device::nvrtc::Nvrtc::get())
 }
 
-/// A file among the published instances, which `FANGS_INSTANCES` or `../shared/instances` holds.
+/// Returns the path of a published instance in `FANGS_INSTANCES` or `../shared/instances`; `None`, with a skipped test
+/// reported, if it is not there.
 pub fn published(name: &str) -> Option<PathBuf> {
     // tests run in the folder of their package
     let near = ["../shared/instances", "../../shared/instances", "../../../shared/instances"].map(PathBuf::from);
@@ -70,45 +74,45 @@ pub fn published(name: &str) -> Option<PathBuf> {
     needs("FANGS_REQUIRE_INSTANCES", found)
 }
 
-/// A published network.
+/// Returns a published network; `None`, with a skipped test reported, if it is not there.
 pub fn published_network(name: &str) -> Option<Network> {
     let read = |file| formats::read(&Source::File(file), None, &ReadOptions::default(), &Stop::new());
     Some(read(published(name)?).expect("a published network"))
 }
 
-/// How random networks are drawn.
+/// The parameters of random networks and problems.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape<'a> {
-    /// Variables.
+    /// Number of variables.
     pub variables: usize,
-    /// A variable has one of these numbers of values.
+    /// Domain sizes, one of which is drawn for each variable.
     pub domains: &'a [u32],
-    /// Functions.
+    /// Number of functions; a problem drops those of fewer than two variables and of repeated scopes.
     pub functions: usize,
-    /// A function has one of these numbers of variables, as far as there are as many.
+    /// Arities, one of which is drawn for each function, limited by the number of variables.
     pub arities: &'a [usize],
-    /// Costs that are not forbidden are from the first to the second, both included.
+    /// The least and the largest finite cost.
     pub costs: (Cost, Cost),
-    /// So many entries of ten are forbidden.
+    /// Average number of forbidden entries among ten.
     pub forbidden: u64,
-    /// So many tables of twelve are sparse, with at most so many tuples.
+    /// Average number of sparse tables among twelve, and their largest number of tuples.
     pub sparse: (u64, usize),
-    /// So many functions of twelve have the table of another, where one fits.
+    /// Average number of functions among twelve that share the table of another one, if one fits.
     pub shared: u64,
-    /// So many functions of two variables of twelve are a mapping or a sum of unary costs.
+    /// Average number of functions of two variables among twelve that are a mapping or a sum of unary costs.
     pub separable: u64,
-    /// Variables that would lead to more assignments have one value.
+    /// Largest number of assignments. Variables that would exceed it have one value.
     pub assignments: u64,
 }
 
-/// A function's table; sparse: the default cost, the tuples, their costs.
+/// A function's table. A sparse one has the default cost, the tuples, and their costs.
 enum Drawn {
     Dense(Vec<Cost>),
     Sparse(Cost, Vec<u32>, Vec<Cost>),
 }
 
 impl Shape<'_> {
-    /// Functions of two variables with tables in full and no two of which have anything in common.
+    /// Functions of two variables with dense tables, which share nothing.
     pub const PLAIN: Shape<'static> = Shape {
         variables: 1,
         domains: &[2],
@@ -173,7 +177,7 @@ impl Shape<'_> {
         Drawn::Dense((0..size).map(|_| self.cost(rng)).collect())
     }
 
-    /// A network without a limit: scopes in any order, of no variable too, several functions of one scope.
+    /// Returns a network without an upper bound. Scopes are in any order and may be empty or equal.
     pub fn network(&self, rng: &mut Rng) -> Builder {
         let mut builder = Network::builder("random");
         let domains = self.domains(rng);
@@ -198,8 +202,8 @@ impl Shape<'_> {
         builder
     }
 
-    /// The functions of two and more variables as a problem without a limit, one a scope, with unary costs and a
-    /// constant.
+    /// Returns a problem without an upper bound, with unary costs, a constant, and the functions of two or more
+    /// variables, at most one on each scope.
     pub fn problem(&self, rng: &mut Rng) -> Problem {
         let domains = self.domains(rng);
         let unary = |&size: &u32, rng: &mut Rng| {
@@ -229,7 +233,7 @@ impl Shape<'_> {
     }
 }
 
-/// Functions between all variables that are close to each other.
+/// Returns a problem with functions between all variables whose indices differ by less than `reach`.
 pub fn band(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
     let mut functions = Vec::new();
     for a in 0..n {
@@ -242,8 +246,8 @@ pub fn band(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
     Problem { domains: vec![domain; n], unary, functions, constant: 0, top: FORBIDDEN }
 }
 
-/// A random product over so many variables of one to four values: for each a function of it and of up to two others,
-/// an eighth of whose entries is 0.
+/// Returns a random product over `variables` variables of one to four values: for each a function of it and of up to
+/// two others, with about an eighth of the entries 0.
 pub fn product(rng: &mut Rng, variables: u64) -> Potentials {
     let mut product = Potentials::new("random");
     for _ in 0..variables {

@@ -1,10 +1,11 @@
-//! Random networks and all their assignments.
+//! Random networks and their assignments.
 
 use crate::Shape;
 use fangs_base::rng::Rng;
 use fangs_model::model::{Cost, Network};
 
-/// A random network: arity 0 to 4, forbidden entries, ties, negative costs, dense and sparse, with and without top.
+/// Returns a random network: arity 0 to 4, forbidden entries, ties, negative costs, dense and sparse tables, with and
+/// without an upper bound `top`.
 pub fn random(rng: &mut Rng) -> Network {
     let n = 1 + rng.index(7);
     let high = [1, 3, 20, 1000][rng.index(4)];
@@ -26,7 +27,7 @@ pub fn random(rng: &mut Rng) -> Network {
     builder.build()
 }
 
-/// All assignments, the last variable running fastest.
+/// Returns all assignments, the last variable running fastest.
 pub fn assignments(network: &Network) -> Vec<Vec<u32>> {
     let mut all = vec![vec![]];
     for &domain in network.domains() {

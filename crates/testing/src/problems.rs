@@ -1,10 +1,11 @@
-//! Random reduced problems and all their assignments.
+//! Random reduced problems and their assignments.
 
 use crate::Shape;
 use fangs_base::rng::Rng;
 use fangs_model::model::{Cost, FORBIDDEN, Problem};
 
-/// A random problem: arity 2 to 5, forbidden entries, ties, dense and sparse, domains of one value and of seven.
+/// Returns a random problem: arity 2 to 5, forbidden entries, ties, dense and sparse tables, and domains of 1 to 7
+/// values, but at most `most`.
 pub fn random(rng: &mut Rng, most: u64) -> Problem {
     let n = 1 + rng.index(6);
     let high = [1, 3, 50, 1000][rng.index(4)];
@@ -24,7 +25,7 @@ pub fn random(rng: &mut Rng, most: u64) -> Problem {
     problem
 }
 
-/// All assignments, the first variable running fastest.
+/// Returns all assignments, the first variable running fastest.
 pub fn assignments(problem: &Problem) -> impl Iterator<Item = Vec<u32>> {
     let total: u64 = problem.domains.iter().map(|&d| u64::from(d)).product();
     let domains = problem.domains.clone();

@@ -1,20 +1,21 @@
-//! The arithmetic of expressions: IEEE doubles with + - * / and square roots, each rounded once, in a fixed order. The
-//! device does the same (`kernels/expression.cuh`), so weights are equal to the last bit.
+//! The arithmetic of expressions: IEEE doubles with + - * / and square roots, each rounded once, in a fixed order.
+//! Devices use the same operations (`kernels/expression.cuh`), so that weights are equal to the last bit.
 //!
-//! Libraries differ in the last digits of exp and log, so both are built from the four operations: Taylor series with
-//! checkable coefficients, long enough for doubles. Nothing is contracted to a fused multiply-add.
+//! Libraries differ in the last digits of exp and log. Both are therefore built from the four operations: Taylor series
+//! with checkable coefficients, long enough for doubles. Nothing is contracted to a fused multiply-add.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// 1.5 * 2^52: what is added to it is rounded to an integer, which the low bits then hold.
+/// 1.5 * 2^52: adding it rounds a number to an integer, which the low bits then hold.
 const INTEGER: f64 = 6_755_399_441_055_744.0;
-/// ln 2 = `LN_2_HIGH` + `LN_2_LOW`; the first has 21 trailing zero bits, so that its products with exponents are exact.
+/// The high part of ln 2 = `LN_2_HIGH` + `LN_2_LOW`; it has 21 trailing zero bits, so that its products with exponents
+/// are exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
 const LN_2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
 /// 1 / ln 2.
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// 1 / 13!, ..., 1 / 1!, 1 / 0!.
+/// The coefficients 1 / 13!, ..., 1 / 1!, 1 / 0!.
 const EXP: [f64; 14] = {
     let mut series = [1.0; 14];
     let (mut n, mut factorial) = (1, 1.0);
@@ -26,7 +27,7 @@ const EXP: [f64; 14] = {
     series
 };
 
-/// 1 / 23, 1 / 21, ..., 1 / 3.
+/// The coefficients 1 / 23, 1 / 21, ..., 1 / 3.
 const LOG: [f64; 11] = {
     let mut series = [0.0; 11];
     let mut n = 0;
@@ -37,7 +38,7 @@ const LOG: [f64; 11] = {
     series
 };
 
-/// e^x, within a unit in the last place or so; 0 below -708 and infinite above 709.
+/// Returns e^x within about a unit in the last place; 0 below -708 and infinity above 709.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     let shifted = x * LOG2_E + INTEGER;
@@ -47,17 +48,17 @@ pub fn exp(x: f64) -> f64 {
     for &coefficient in &EXP[1..] {
         sum = sum * r + coefficient;
     }
-    // the sum is between 0.7 and 1.5: k is added to its exponent
+    // the sum is between 0.7 and 1.5; k is added to its exponent
     let scaled = f64::from_bits(sum.to_bits().wrapping_add(shifted.to_bits() << 52));
     let scaled = if x < -708.0 { 0.0 } else { scaled };
     let scaled = if x > 709.0 { f64::INFINITY } else { scaled };
     if x.is_nan() { x } else { scaled }
 }
 
-/// The natural logarithm, within a unit or two in the last place; minus infinity at 0, NaN below.
+/// Returns the natural logarithm within a unit or two in the last place; minus infinity at 0, NaN below.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
-    // numbers below 2^-1022 have no leading bit: 2^54 gives them one
+    // numbers below 2^-1022 have no leading bit; a factor of 2^54 gives them one
     let small = x < f64::MIN_POSITIVE;
     let normal = if small { x * 18_014_398_509_481_984.0 } else { x };
     let bits = normal.to_bits();
@@ -77,7 +78,7 @@ pub fn log(x: f64) -> f64 {
     for &coefficient in &LOG[1..] {
         sum = sum * z + coefficient;
     }
-    // 2 s = f - s f, which has no error of its own where f is small
+    // 2 s = f - s f, whose term f is exact if it is small
     let tail = s * (f - 2.0 * z * sum);
     let result = k * LN_2_HIGH + (f - (tail - k * LN_2_LOW));
     let result = if x == f64::INFINITY { x } else { result };
@@ -85,25 +86,25 @@ pub fn log(x: f64) -> f64 {
     if x < 0.0 || x.is_nan() { f64::NAN } else { result }
 }
 
-/// The lesser one; NaN where one of them is NaN.
+/// Returns the smaller number; NaN if either is NaN.
 #[inline(always)]
 pub fn min(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() { a } else { b }
 }
 
-/// The larger one; NaN where one of them is NaN.
+/// Returns the larger number; NaN if either is NaN.
 #[inline(always)]
 pub fn max(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
 }
 
-/// 1 or 0.
+/// Returns 1 for true and 0 for false.
 #[inline(always)]
 fn truth(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
 }
 
-/// Functions of one number.
+/// A function of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Unary {
     Neg,
@@ -112,11 +113,11 @@ pub(super) enum Unary {
     Sqrt,
     Exp,
     Log,
-    /// Whether it is 0.
+    /// Whether the number is 0.
     Not,
 }
 
-/// Functions of two numbers. Truth values are 1 and 0.
+/// A function of two numbers. Truth values are 1 and 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Binary {
     Add,
@@ -131,12 +132,12 @@ pub(super) enum Binary {
     Differ,
 }
 
-/// Functions of all values of a variable. Their results do not depend on the order.
+/// A function of all values of a variable. Its result does not depend on their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Aggregate {
     Min,
     Max,
-    /// The number of values for which it is true.
+    /// The number of values for which the operand is true.
     Count,
 }
 
@@ -182,7 +183,7 @@ impl Aggregate {
         }
     }
 
-    /// With one more value. The sum turns -0 into 0, so that the order does not show.
+    /// Adds one more value. The addition of 0 turns -0 into 0, so that the order does not matter.
     #[inline(always)]
     pub fn with(self, so_far: f64, x: f64) -> f64 {
         match self {
@@ -196,13 +197,13 @@ impl Aggregate {
 /// The largest weight.
 pub const LARGEST: u32 = 1 << 20;
 
-/// A weight as an integer: `weight / largest` of [`LARGEST`], rounded to nearest, ties to even, at most `LARGEST`; 0
-/// for weights not above 0. Where `largest` is infinite, so must be the weight.
+/// Returns a weight as an integer: `weight / largest` of [`LARGEST`], rounded to nearest, ties to even, at most
+/// `LARGEST`; 0 for weights not above 0. If `largest` is infinite, only infinite weights are above 0.
 #[inline(always)]
 pub fn scale(weight: f64, largest: f64) -> u32 {
     let share = if largest == f64::INFINITY { truth(weight == largest) } else { weight / largest };
     let share = if share < 1.0 { share } else { 1.0 };
-    // 2^52 and an integer below it: the low bits hold that
+    // the sum of 2^52 and an integer below it has the integer in its low bits
     let rounded = (share * f64::from(LARGEST) + 4_503_599_627_370_496.0).to_bits() as u32;
     if weight > 0.0 && largest > 0.0 { rounded } else { 0 }
 }
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Difference in units in the last place.
+    /// Returns the difference in units in the last place.
     fn units(a: f64, b: f64) -> f64 {
         if a == b { 0.0 } else { ((a - b) / (b.abs() * f64::EPSILON)).abs() }
     }

@@ -1,4 +1,4 @@
-//! Expressions as CUDA text: the graph of operations written out, a line a node.
+//! Expressions as CUDA source: the graph of operations, one line for each node.
 
 use super::Heuristic;
 use super::arithmetic::{Aggregate, Binary, Unary};
@@ -8,7 +8,7 @@ use crate::device::Source;
 use crate::kernels;
 use std::fmt::Write;
 
-/// The text of an example, for tests without a device.
+/// Returns the source of an example, for tests without a device.
 pub fn sources() -> Vec<Source> {
     let example = include_str!("../../../heuristics/boltzmann.toml");
     let heuristic = Heuristic::parse("boltzmann.toml", example, &[]);
@@ -17,13 +17,14 @@ pub fn sources() -> Vec<Source> {
 }
 
 impl Heuristic {
-    /// The CUDA struct `name`, whose functions weight values; it includes `inputs.cuh` and `expression.cuh`.
+    /// Returns the CUDA struct `name`, whose functions weight values; it includes `inputs.cuh` and `expression.cuh`.
     ///
     /// `Known` holds the inputs of a value and its visit: [`INPUTS`], and `table_NAME` for each of the user's tables,
-    /// read by `look`. A visit makes `PASSES` passes over its values. In each, `accumulate` adds a value to the
-    /// aggregates, from `none()` on; parts of the values start from copies of the last pass's aggregates, and `merge`
-    /// joins parts in any order. Then `weight` is a value's integer weight, and `nonsense` whether it is 0 because it
-    /// is not a number. `active` reads only the variable's inputs; `EARLY` says that it does not read `least`.
+    /// which `look` reads. A visit scans its values `PASSES` times. In each scan, `accumulate` adds a value to the
+    /// aggregates, which begin with `none()`. Subsets of the values start from copies of the last scan's aggregates,
+    /// and `merge` joins them in any order. Then `weight` is a value's integer weight, and `nonsense` is whether it is
+    /// 0 because it is not a number. `active` reads only the variable's inputs; `EARLY` means that it does not read
+    /// `least`.
     pub fn cuda(&self, name: &str) -> String {
         let mut text = Text::new(self);
         // writing to a string cannot fail
@@ -35,15 +36,15 @@ impl Heuristic {
 struct Text<'a> {
     heuristic: &'a Heuristic,
     text: String,
-    /// What a value's weight is made of: its number, and the largest number where an expression names it.
+    /// The nodes that determine a value's weight: its number, and the largest number if an expression names it.
     roots: Vec<Id>,
     /// The aggregates that the roots need.
     aggregates: Vec<Aggregated>,
-    /// Passes that aggregates take.
+    /// The number of scans that aggregates take.
     levels: usize,
 }
 
-/// An aggregate: its node, its function, and what it is of.
+/// An aggregate: its node, its function, and its operand.
 #[derive(Clone, Copy)]
 struct Aggregated {
     id: Id,
@@ -97,12 +98,12 @@ impl<'a> Text<'a> {
         writeln!(self.text, "}};")
     }
 
-    /// The level of a node: the pass after which it is known.
+    /// Returns the level of a node: the number of scans after which it is known.
     fn level(&self, id: Id) -> usize {
         self.heuristic.meaning.dag.get(id).level
     }
 
-    /// The head of the struct, and what is known when it is compiled.
+    /// Writes the head of the struct, and its compile-time constants.
     fn constants(&mut self, name: &str) -> std::fmt::Result {
         let meaning = &self.heuristic.meaning;
         let passes = self.levels + usize::from(meaning.largest.is_none());
@@ -116,7 +117,7 @@ impl<'a> Text<'a> {
         writeln!(self.text, "    static constexpr bool EARLY = {early};\n")
     }
 
-    /// `Known` and `Aggregates`.
+    /// Writes `Known` and `Aggregates`.
     fn structures(&mut self) -> std::fmt::Result {
         writeln!(self.text, "    struct Known : Inputs {{")?;
         for (table, _) in &self.heuristic.file.tables {
@@ -130,7 +131,7 @@ impl<'a> Text<'a> {
         writeln!(self.text, "        double top;\n    }};\n")
     }
 
-    /// Reads the user's tables.
+    /// Writes the code that reads the user's tables.
     fn look(&mut self) -> std::fmt::Result {
         let (mut by_variable, mut by_value) = (0, 0);
         let names = self.heuristic.file.tables.iter().map(|(name, _)| format!("table_{name}"));
@@ -143,7 +144,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// Adds a value to the aggregates of a pass, or after them to the largest number.
+    /// Writes the code that adds a value to the aggregates of a scan, or after them to the largest number.
     fn accumulate(&mut self) -> std::fmt::Result {
         for pass in 0..self.levels {
             let own = self.aggregates.iter().copied();
@@ -165,7 +166,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// Joins the aggregates of two parts.
+    /// Writes the code that joins the aggregates of two subsets of the values.
     fn merge(&mut self) -> std::fmt::Result {
         for &Aggregated { id, function, .. } in &self.aggregates {
             let joined = with(function, &format!("all.n{id}"), &format!("other.n{id}"));
@@ -182,7 +183,7 @@ impl<'a> Text<'a> {
         writeln!(self.text, "    }}\n")
     }
 
-    /// Writes the operations of `roots`, given the aggregates; returns the name of each root.
+    /// Writes the operations of `roots`, given the aggregates. Returns the name of each root.
     fn nodes(&mut self, roots: &[Id], indent: &str) -> Result<Vec<String>, std::fmt::Error> {
         let dag = &self.heuristic.meaning.dag;
         let mut needed = vec![false; dag.len()];
@@ -213,7 +214,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The operation of a node that has no name.
+    /// Returns the operation of a node, or `None` if the node is an operand with a name of its own.
     fn line(&self, id: Id) -> Option<String> {
         let of = |id| self.operand(id);
         Some(match self.heuristic.meaning.dag.get(id).node {
@@ -250,7 +251,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// An aggregate with one more value; the sum turns -0 into 0.
+/// Returns the code that adds one more value to an aggregate; the addition of 0 turns -0 into 0.
 fn with(function: Aggregate, all: &str, x: &str) -> String {
     match function {
         Aggregate::Min => format!("expression::least({all}, {x} + 0.0)"),

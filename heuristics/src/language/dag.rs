@@ -1,9 +1,9 @@
-//! Typed expressions as a graph of operations: equal parts share a node, and constants are folded.
+//! Typed expressions as a graph of operations: equal subexpressions share a node, and constants are folded.
 
 use super::arithmetic::{Aggregate, Binary, Unary};
 use rustc_hash::FxHashMap;
 
-/// The number of a node. Its operands have lesser numbers.
+/// The number of a node. Its operands have lower numbers.
 pub(super) type Id = usize;
 
 /// An operation. All numbers are doubles, truth values 1 and 0.
@@ -11,9 +11,9 @@ pub(super) type Id = usize;
 pub(super) enum Node {
     /// A constant, by its bits.
     Constant(u64),
-    /// The input at a place of the list, one number a visit.
+    /// A scalar input, by its position in the list: one number for a visit.
     Scalar(usize),
-    /// The input at a place of the list, one number a value.
+    /// A column input, by its position in the list: one number for each value.
     Column(usize),
     /// A number of a table by variables.
     ByVariable(usize),
@@ -21,7 +21,7 @@ pub(super) enum Node {
     ByValue(usize),
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
-    /// The second where the first is not 0, else the third.
+    /// The second operand if the first is not 0, else the third.
     Choose(Id, Id, Id),
     Aggregate(Aggregate, Id),
 }
@@ -30,7 +30,7 @@ pub(super) enum Node {
 pub(super) struct Known {
     pub node: Node,
     pub column: bool,
-    /// The length of the longest chain of aggregates before it.
+    /// The length of the longest chain of aggregates among its operands, including itself.
     pub level: usize,
 }
 
@@ -72,7 +72,7 @@ impl Dag {
         self.add(Node::Constant(number.to_bits()))
     }
 
-    /// The node of an operation, shared with an equal one.
+    /// Returns the node of an operation; equal operations share one.
     pub fn add(&mut self, node: Node) -> Id {
         if let Some(id) = self.folded(node) {
             return id;
@@ -93,7 +93,7 @@ impl Dag {
         id
     }
 
-    /// Simplifies an operation to a constant or to one of its operands.
+    /// Simplifies an operation to a constant or to one of its operands, if possible.
     fn folded(&mut self, node: Node) -> Option<Id> {
         match node {
             Node::Unary(function, x) => self.constant(x).map(|x| self.number(function.apply(x))),
@@ -105,7 +105,7 @@ impl Dag {
         }
     }
 
-    /// Whether each node is needed for one of `roots`.
+    /// Returns for each node whether one of `roots` needs it.
     pub fn needed(&self, roots: &[Id]) -> Vec<bool> {
         let mut needed = vec![false; self.nodes.len()];
         for &root in roots {

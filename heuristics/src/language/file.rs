@@ -1,4 +1,4 @@
-//! The TOML file of a heuristic: its keys, and the place of each expression.
+//! The TOML file of a heuristic: its keys, and the position of each expression.
 
 use super::names::{CONSTANTS, EXPRESSIONS, FUNCTIONS};
 use super::syntax::{Expr, KEYWORDS, parse};
@@ -17,18 +17,18 @@ type Value<'a> = Spanned<DeValue<'a>>;
 
 const OTHERS: [&str; 4] = ["about", "let", "tables", "groups"];
 
-/// The most bytes of a file, as files are written by hand.
+/// Largest size of a file in bytes; files are written by hand.
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
     pub text: Text,
     pub about: String,
-    /// The expressions by name: those of [`EXPRESSIONS`], and named parts.
+    /// The expressions by name: those of [`EXPRESSIONS`], and the user's named ones.
     pub expressions: Vec<(String, Expr)>,
     pub tables: Vec<(String, Table)>,
     pub groups: Vec<String>,
-    /// The number of each variable's group; empty where there are no groups.
+    /// The number of each variable's group, -1 for none; empty if there are no groups.
     pub group_of: Vec<f64>,
 }
 
@@ -48,7 +48,7 @@ impl File {
         File::parse(Text { file: shown, text }, path.parent().unwrap_or(Path::new("")), variables, stop)
     }
 
-    /// Reads a text whose tables stand in `folder`.
+    /// Parses a text whose tables are in `folder`.
     pub fn parse(text: Text, folder: &Path, variables: &Variables<'_>, stop: &Stop) -> Result<File, Error> {
         let mut file = File { text, ..File::default() };
         match file.fill(folder, variables, stop) {
@@ -114,7 +114,7 @@ impl File {
         .into())
     }
 
-    /// Checks a name of the user's own.
+    /// Checks a name that the user defines.
     fn named(&self, name: &str, at: Range<usize>) -> Result<(), Wrong> {
         let mut characters = name.chars();
         let first = characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
@@ -131,7 +131,7 @@ impl File {
         Ok(())
     }
 
-    /// The expression in a string, parsed where it stands: strings without escapes are their text.
+    /// Returns the expression in a string, parsed at its position: strings without escapes are their text.
     fn expression(&self, value: &Value<'_>) -> Result<Expr, Wrong> {
         let at = value.span();
         let DeValue::String(_) = value.get_ref() else {
@@ -142,7 +142,7 @@ impl File {
         parse(&self.text.text, at.start + quotes..at.end.saturating_sub(quotes))
     }
 
-    /// Puts variables into the group that is the next one.
+    /// Puts variables into the next group.
     fn members(&mut self, value: &Value<'_>, variables: &Variables<'_>) -> Result<(), Wrong> {
         let DeValue::Array(members) = value.get_ref() else {
             return Err(mistyped(value, value.get_ref(), "a list of variables, by index or by name"));
@@ -161,7 +161,7 @@ impl File {
     }
 }
 
-/// The files of tables that a file names, as far as it can be parsed; none where it is a pipe.
+/// Returns the files of tables that a file names, as far as it can be parsed; none if it is a pipe.
 pub(super) fn tables_of(path: &Path) -> Vec<PathBuf> {
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Vec::new();
@@ -185,7 +185,7 @@ impl From<Wrong> for Stopped {
     }
 }
 
-/// The entries of a table with their places in the file.
+/// Returns the entries of a table in the order of the file.
 fn in_order<'a, 'b>(table: &'a DeTable<'b>) -> Vec<(&'a Spanned<std::borrow::Cow<'b, str>>, &'a Value<'b>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -217,7 +217,7 @@ fn finite(value: &Value<'_>, text: &str) -> Result<f64, Wrong> {
     number.ok_or_else(|| Wrong::new(value.span(), "a finite number in decimals"))
 }
 
-/// A table's file and the number where it has no row.
+/// Returns a table's file, and the default number of variables or values without a row.
 fn source<'a>(value: &'a Value<'_>) -> Result<(&'a str, Option<f64>), Wrong> {
     const EXPECTED: &str = "\"file.csv\" or { file = \"file.csv\", default = NUMBER }";
     let entries = match value.get_ref() {

@@ -1,12 +1,12 @@
-//! Heuristics that users write: a small TOML file says which variables are visited and how their values are weighted,
+//! Heuristics that users write: a small TOML file states which variables are visited and how their values are weighted,
 //! in expressions over the inputs of a visit ([`INPUTS`]) and tables of their own.
 //!
 //! ```text
 //! file ─ file, syntax ─► trees ─ resolve ─► operations (dag) ─┬─ program: columns on the CPU
-//!                                                             └─ cuda: text for a device
+//!                                                             └─ cuda: source for a device
 //! ```
 //!
-//! Both sides do the same arithmetic in doubles (`arithmetic`), so they draw from equal weights.
+//! Both sides use the same arithmetic in doubles (`arithmetic`), so that they sample from equal weights.
 //! docs/heuristics-language.md is the reference of the language.
 
 pub mod arithmetic;
@@ -42,20 +42,21 @@ pub struct Heuristic {
     file: File,
     meaning: Meaning,
     needs: Needs,
-    /// The user's tables, and the number of each variable's group.
+    /// The user's tables, followed by the number of each variable's group.
+    /// The positions of the column inputs that it needs.
     tables: Vec<Table>,
     columns: Vec<usize>,
     active: Program,
-    /// Its roots: the weights, and what the largest is.
+    /// The program whose roots are the weights and, if stated, the largest weight.
     weights: Program,
 }
 
-/// The weights of a visit's values.
+/// The result of weighting the values of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weighed {
     /// The sum of the weights.
     pub sum: u64,
-    /// The first value whose weight is not a number, if there is one. Such values weigh 0; the others keep their
+    /// The first value whose weight is not a number, or `None`. Such values have weight 0; the others keep their
     /// weights.
     pub nonsense: Option<usize>,
 }
@@ -64,30 +65,31 @@ impl Heuristic {
     /// Reads a file for a network of `variables`.
     ///
     /// # Errors
-    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`]
-    /// where `stop` is set before a pipe is at its end.
+    /// Returns the error in the file or in one of its tables, with line and column and the names that exist;
+    /// [`Error::Waiting`] if `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Heuristic, Error> {
         Heuristic::of(File::read(path, &Variables::of(variables), stop)?)
     }
 
-    /// Reads a text that messages call `file`; tables are searched in the working directory.
+    /// Parses a text that messages call `file`; tables are searched in the working directory.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// Returns the error in the text or in one of its tables, with line and column and the names that exist.
     pub fn parse(file: &str, text: &str, variables: &[Variable]) -> Result<Heuristic, Error> {
         let text = Text { file: file.into(), text: text.into() };
         Heuristic::of(File::parse(text, Path::new(""), &Variables::of(variables), &Stop::new())?)
     }
 
-    /// Checks a file alone, without a network: everything but which variables and values its tables and groups name.
+    /// Checks a file alone, without a network: everything except which variables and values its tables and groups name.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// Returns the error in the file or in one of its tables, with line and column; [`Error::Waiting`] if `stop` is set
+    /// before a pipe is at its end.
     pub fn check(path: &Path, stop: &Stop) -> Result<(), Error> {
         Heuristic::of(File::read(path, &Variables::default(), stop)?).map(|_| ())
     }
 
-    /// The files of tables that the file at `path` names, as far as it can be parsed; none where it is a pipe.
+    /// Returns the files of tables that the file at `path` names, as far as it can be parsed; none if it is a pipe.
     pub fn tables_of(path: &Path) -> Vec<PathBuf> {
         file::tables_of(path)
     }
@@ -110,55 +112,56 @@ impl Heuristic {
         })
     }
 
-    /// The file, as it was named.
+    /// Returns the name of the file as it was given.
     pub fn file(&self) -> &str {
         &self.file.text.file
     }
 
-    /// The author's description.
+    /// Returns the author's description.
     pub fn about(&self) -> &str {
         &self.file.about
     }
 
-    /// The inputs that it uses; others need not be known.
+    /// Returns the inputs that it uses; others need not be known.
     pub fn needs(&self) -> Needs {
         self.needs
     }
 
-    /// The file's expression of `active`, and the inputs that it uses.
+    /// Returns the file's expression of `active`, and the inputs that it uses.
     pub fn condition(&self) -> (&str, Needs) {
         let active = self.file.expressions.iter().find(|(name, _)| name == "active");
         let text = active.and_then(|(_, expression)| self.file.text.text.get(expression.at.clone()));
         (text.unwrap_or("true"), self.meaning.needs(&[self.meaning.active]))
     }
 
-    /// The user's tables by name; after them that of the groups, whose name is `group`.
+    /// Returns the user's tables by name, followed by that of the groups, whose name is `group`.
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
         let names = self.file.tables.iter().map(|(name, _)| name.as_str()).chain(["group"]);
         names.zip(&self.tables)
     }
 
-    /// Whether the variable may get a new value. `variable` is its number in the network; only scalar inputs are read.
+    /// Returns whether the variable may get a new value. `variable` is its number in the network; only scalar inputs
+    /// are read.
     pub fn active(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch) -> bool {
         let visit = Visit { inputs, variable, tables: &self.tables, length: 0 };
         self.active.run(&visit, scratch);
         matches!(self.active.result(0, &visit, scratch), View::One(holds) if holds != 0.0)
     }
 
-    /// Weights the values of a variable, one for each place in `weights`. `variable` is its number in the network; the
-    /// input `value` holds the values' numbers there, which index the user's tables.
+    /// Weights the values of a variable, one for each entry of `weights`. `variable` is its number in the network; the
+    /// input `value` holds the values' numbers in the network, which index the user's tables.
     pub fn weigh(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch, weights: &mut [u32]) -> Weighed {
         let visit = Visit { inputs, variable, tables: &self.tables, length: weights.len() };
         if self.columns.iter().any(|&place| inputs.column(place).len() < weights.len()) {
-            // the driver has not filled the inputs it needs
+            // the driver has not filled the inputs that the heuristic needs
             weights.fill(0);
             return Weighed { sum: 0, nonsense: Some(0) };
         }
         pulp::Arch::new().dispatch(Weigh { heuristic: self, visit, scratch, weights })
     }
 
-    /// A line about a weight that is not a number: the file, the variable and its value by their numbers in the
-    /// network, and all inputs. `value` is its place among the weights.
+    /// Returns a message about a weight that is not a number: the file, the variable and its value by their numbers in
+    /// the network, and all inputs. `value` is the index of the weight.
     pub fn explain(&self, variable: usize, inputs: &impl Numbers, value: usize) -> String {
         let used = INPUTS.iter().enumerate().filter(|(_, input)| self.needs.any(input.needs));
         let input = |(place, input): (usize, &Input)| {
@@ -181,7 +184,8 @@ impl Heuristic {
     }
 }
 
-/// [`Heuristic::weigh`] with the widest vectors of this machine; a type, as closures are not inlined into such code.
+/// [`Heuristic::weigh`] with the widest vectors of this machine; a type, because closures are not inlined into such
+/// code.
 struct Weigh<'a, 'b, N> {
     heuristic: &'a Heuristic,
     visit: Visit<'a, N>,
@@ -206,7 +210,7 @@ impl<N: Numbers> pulp::WithSimd for Weigh<'_, '_, N> {
     }
 }
 
-/// Integer weights, where `top` becomes the largest; `told` where the file states the largest.
+/// Computes integer weights, in which `top` becomes the largest; `told` means that the file states the largest.
 #[inline(always)]
 fn scaled(reals: View<'_>, top: f64, told: bool, weights: &mut [u32]) -> Weighed {
     let mut nan = false;

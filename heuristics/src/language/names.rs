@@ -3,7 +3,7 @@
 /// The expressions that a file may have.
 pub(super) const EXPRESSIONS: [&str; 5] = ["active", "allowed", "rating", "weight", "largest"];
 
-/// Names of numbers.
+/// The names of constants, with their values.
 pub const CONSTANTS: [(&str, f64); 3] = [("true", 1.0), ("false", 0.0), ("inf", f64::INFINITY)];
 
 /// A function that expressions may call.
@@ -11,11 +11,11 @@ pub const CONSTANTS: [(&str, f64); 3] = [("true", 1.0), ("false", 0.0), ("inf", 
 pub struct Function {
     /// The name.
     pub name: &'static str,
-    /// How it is called.
+    /// The form of a call.
     pub call: &'static str,
-    /// Its description, in a line.
+    /// A description in one line.
     pub about: &'static str,
-    /// The least and the largest number of arguments.
+    /// The smallest and the largest number of arguments.
     pub(super) arguments: (usize, usize),
 }
 

@@ -1,25 +1,25 @@
-//! Graphs of operations as flat lists: operations independent of the value run once a visit, the others column by
-//! column, in reused storage.
+//! Graphs of operations as flat lists. Operations that do not depend on the value run once for a visit, the others
+//! column by column, in reused storage.
 
 use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Dag, Id, Node};
 use super::tables::Table;
 use crate::INPUTS;
 
-/// The inputs of a visit, by the places of [`INPUTS`].
+/// The inputs of a visit, by their positions in [`INPUTS`].
 pub trait Numbers {
-    /// A number of the visit.
+    /// Returns a number of the visit.
     fn scalar(&self, place: usize) -> f64;
 
-    /// A number for each value.
+    /// Returns a number for each value.
     fn column(&self, place: usize) -> &[f64];
 }
 
-/// A list of operations and the places of their results.
+/// A list of operations and the registers of their results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     operations: Vec<Operation>,
-    /// Where the results are, in the order of the roots.
+    /// The registers of the results, in the order of the roots.
     results: Vec<Operand>,
     scalars: usize,
     columns: usize,
@@ -39,7 +39,7 @@ enum Does {
     Binary(Binary, Operand, Operand),
     Choose(Operand, Operand, Operand),
     Aggregate(Aggregate, Operand),
-    /// A row of a table, by the column of the values' numbers in the network.
+    /// A row of a table, indexed by the column of the values' numbers in the network.
     Row(usize, Operand),
 }
 
@@ -53,7 +53,7 @@ enum Operand {
     Column(usize),
 }
 
-/// Storage of intermediate results; one for each thread.
+/// Storage for intermediate results; one for each thread.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     scalars: Vec<f64>,
@@ -77,7 +77,7 @@ pub(super) enum View<'a> {
 impl Program {
     pub fn new(dag: &Dag, roots: &[Id]) -> Program {
         let needed = dag.needed(roots);
-        // a register is free again after the last operation that reads it
+        // a register is free after the last operation that reads it
         let mut last: Vec<Id> = (0..dag.len()).collect();
         for id in (0..dag.len()).filter(|&id| needed[id]) {
             dag.get(id).node.operands().for_each(|operand| last[operand] = id);
@@ -128,7 +128,7 @@ impl Program {
         if column { Operand::Column(to) } else { Operand::Scalar(to) }
     }
 
-    /// The value of a root after [`run`](Self::run).
+    /// Returns the value of a root after [`run`](Self::run).
     #[inline(always)]
     pub fn result<'a>(&self, root: usize, visit: &Visit<'a, impl Numbers>, scratch: &'a Scratch) -> View<'a> {
         scratch.view(self.results[root], visit)
@@ -150,7 +150,7 @@ impl Program {
 }
 
 impl Scratch {
-    /// Grows to the size of a program; a no-op once the largest domain was seen.
+    /// Grows to the size of a program; does nothing after the largest domain has occurred.
     #[inline(always)]
     fn make_room(&mut self, scalars: usize, columns: usize, length: usize) {
         if self.scalars.len() < scalars {
@@ -178,7 +178,7 @@ impl Scratch {
         }
     }
 
-    /// A scalar operation: its operands are scalars, except an aggregate's.
+    /// Computes a scalar operation: its operands are scalars, except an aggregate's.
     #[inline(always)]
     fn scalar(&self, does: Does, visit: &Visit<'_, impl Numbers>) -> f64 {
         let one = |operand| match self.view(operand, visit) {
@@ -246,7 +246,7 @@ fn map_two(x: View<'_>, y: View<'_>, to: &mut [f64], function: impl Fn(f64, f64)
     }
 }
 
-/// A loop for each function, so that each becomes vector code.
+/// Applies a function to a column, with a loop for each function so that each becomes vector code.
 #[inline(always)]
 fn unary(function: Unary, x: &[f64], to: &mut [f64]) {
     match function {
@@ -296,7 +296,7 @@ fn choose_all(condition: View<'_>, x: View<'_>, y: View<'_>, to: &mut [f64]) {
     }
 }
 
-/// Eight values at a time: the order of aggregates does not matter.
+/// Folds numbers eight at a time; the order of aggregates does not matter.
 #[inline(always)]
 fn fold(numbers: &[f64], start: f64, with: impl Fn(f64, f64) -> f64) -> f64 {
     let mut lanes = [start; PACK];
@@ -320,7 +320,7 @@ fn aggregate(function: Aggregate, numbers: &[f64]) -> f64 {
     }
 }
 
-/// The largest number above 0, or 0; NaN is skipped.
+/// Returns the largest number above 0, or 0; NaN is skipped.
 #[inline(always)]
 pub(super) fn largest(numbers: View<'_>) -> f64 {
     let larger = |a: f64, b: f64| if b > a { b } else { a };

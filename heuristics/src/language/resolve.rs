@@ -1,4 +1,4 @@
-//! The meaning of expressions: names are looked up, types checked, and everything becomes nodes of one graph.
+//! The semantics of expressions: names are looked up, types are checked, and everything becomes nodes of one graph.
 
 use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Dag, Id, Node};
@@ -23,7 +23,7 @@ pub(super) struct Meaning {
     pub rating: Id,
     /// The weight of each value, not yet an integer.
     pub weight: Id,
-    /// The weight that becomes the largest integer, if the file says so.
+    /// The weight that becomes the largest integer, if the file states it.
     pub largest: Option<Id>,
 }
 
@@ -37,10 +37,10 @@ struct Resolver<'a> {
     file: &'a File,
     dag: Dag,
     known: FxHashMap<&'a str, (Id, Type)>,
-    /// Names that are being looked up, each for the one before.
+    /// The names that are being looked up, each for the one before.
     open: Vec<&'a str>,
     depth: usize,
-    /// Whether values are still unknown.
+    /// Whether values are still unknown, as in `active`.
     early: bool,
 }
 
@@ -62,7 +62,7 @@ impl Meaning {
         let rating = resolver.rating()?.0;
         let (mut weight, typed) = match resolver.part("weight") {
             Some((name, expression)) => resolver.named(name, expression)?,
-            // at most 1, as a truth value is
+            // the default weight is at most 1, like a truth value
             None => (resolver.expression(&parse(WEIGHT, 0..WEIGHT.len())?)?.0, Type::Truth),
         };
         if let Some((name, expression)) = resolver.part("allowed") {
@@ -84,7 +84,7 @@ impl Meaning {
         Ok(Meaning { dag: resolver.dag, active, rating, weight, largest })
     }
 
-    /// The inputs that some parts of it use.
+    /// Returns the inputs that `roots` use.
     pub fn needs(&self, roots: &[Id]) -> Needs {
         let used = self.dag.needed(roots);
         let value = INPUTS.iter().find(|input| input.name == "value").map_or(Needs::NONE, |input| input.needs);
@@ -102,7 +102,7 @@ impl<'a> Resolver<'a> {
         found.map(|(name, expression)| (name.as_str(), expression))
     }
 
-    /// A named expression, looked up once.
+    /// Resolves a named expression; each name is looked up once.
     fn named(&mut self, name: &'a str, expression: &'a Expr) -> Typed {
         if let Some(&known) = self.known.get(name) {
             return Ok(known);
@@ -121,7 +121,7 @@ impl<'a> Resolver<'a> {
         self.named(name, expression).map(|(id, _)| id)
     }
 
-    /// The rating, always a column: aggregates of a scalar would be meaningless.
+    /// Resolves the rating, which is always a column: aggregates of a scalar would be meaningless.
     fn rating(&mut self) -> Typed {
         match self.part("rating") {
             Some((name, expression)) => {
@@ -202,7 +202,7 @@ impl<'a> Resolver<'a> {
         let table = self.file.tables.iter().position(|(table, _)| table == name);
         let group = self.file.groups.iter().position(|group| group == name);
         let constant = CONSTANTS.iter().find(|(constant, _)| *constant == name);
-        // a name that is used too early is reported where it is used
+        // a name that is used too early is reported at its use
         let early = std::mem::replace(&mut self.early, false);
         let (id, kind) = if name == "rating" {
             self.rating()?
@@ -230,7 +230,7 @@ impl<'a> Resolver<'a> {
         self.in_time(id, kind, expression)
     }
 
-    /// Refuses inputs of values while values are unknown.
+    /// Rejects inputs of values while values are unknown.
     fn in_time(&self, id: Id, kind: Type, expression: &Expr) -> Typed {
         let known = self.dag.get(id);
         if self.early && (known.column || known.level > 0) {
@@ -297,7 +297,7 @@ impl<'a> Resolver<'a> {
                         let allowed = self.named_truth(part, allowed)?;
                         let nothing = self.dag.number(f64::INFINITY);
                         let id = self.dag.add(Node::Choose(allowed, id, nothing));
-                        // where `allowed` is constant, this may be constant too
+                        // if `allowed` is constant, this may be constant too
                         let column = self.dag.get(id).column;
                         (if column { self.dag.add(Node::Aggregate(Aggregate::Min, id)) } else { id }, Type::Number)
                     }

@@ -16,7 +16,7 @@ use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
 use winnow::token::{one_of, take_while};
 
-/// An expression with its place in a text.
+/// An expression with its position in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
     pub kind: Kind,
@@ -68,17 +68,17 @@ type Out<T> = ModalResult<T, Failure>;
 
 #[derive(Clone, Debug)]
 struct State {
-    /// The place of the text in its file.
+    /// The position of the text in its file.
     base: usize,
-    /// The places of open brackets and signs.
+    /// The positions of open brackets and signs.
     open: Vec<usize>,
 }
 
-/// Why the parser stopped.
+/// The error that stopped the parser.
 #[derive(Clone, Debug, PartialEq)]
 struct Failure(Box<Wrong>);
 
-/// Characters of operators other than `+`, `-` and `/`, and wrong spellings of operators.
+/// Characters of operators other than `+`, `-` and `/`, and of misspelled operators.
 const SYMBOLS: fn(char) -> bool = |c| "<>=!*&|^%?".contains(c);
 
 pub(super) const KEYWORDS: [&str; 3] = ["and", "or", "not"];
@@ -134,7 +134,7 @@ impl Expr {
     }
 }
 
-/// Parses the expression that `text` is from `at.start` to `at.end`.
+/// Parses the expression in `text` from `at.start` to `at.end`.
 pub(super) fn parse(text: &str, at: Range<usize>) -> Result<Expr, Wrong> {
     let state = State { base: at.start, open: Vec::new() };
     let input = LocatingSlice::new(text.get(at.clone()).unwrap_or_default());
@@ -181,7 +181,7 @@ fn open(input: &mut In<'_>, at: usize) -> Out<()> {
     if input.state.open.len() > DEPTH as usize { too_deep(at..at + 1) } else { Ok(()) }
 }
 
-/// A keyword, not the beginning of a name.
+/// Returns a parser of a keyword that is not the beginning of a name.
 fn keyword<'s>(text: &'static str) -> impl Parser<In<'s>, (), ErrMode<Failure>> {
     name.verify(move |found: &str| found == text).void()
 }
@@ -208,7 +208,7 @@ fn sign<'s>(input: &mut In<'s>) -> Out<Prefix<In<'s>, Expr, ErrMode<Failure>>> {
     Ok(sign)
 }
 
-/// How tightly operators bind; fold functions carry nothing, so each has its own.
+/// The precedence of operators; fold functions capture nothing, so each operator has its own.
 macro_rules! infix {
     ($side:ident $power:literal $operator:ident) => {
         Infix::$side($power, |_, x, y| joined(Operator::$operator, x, y))
@@ -290,7 +290,7 @@ fn named(input: &mut In<'_>) -> Out<Expr> {
 mod tests {
     use super::*;
 
-    /// A tree in prefix notation.
+    /// Returns a tree in prefix notation.
     fn shown(expression: &Expr) -> String {
         match &expression.kind {
             Kind::Number(number) => number.to_string(),

@@ -27,7 +27,7 @@ impl<'a> Variables<'a> {
         self.all.map_or(0, <[Variable]>::len)
     }
 
-    /// The variable of a name or an index; none without a network.
+    /// Returns the variable with a name or an index, or `None` without a network.
     fn find(&self, text: &str) -> Result<Option<usize>, Wrong> {
         let Some(all) = self.all else { return Ok(None) };
         let known = self.by_name.get(text).copied();
@@ -39,7 +39,7 @@ impl<'a> Variables<'a> {
         })
     }
 
-    /// The value of a variable by its name or index.
+    /// Returns the value of a variable by its name or index.
     fn value(&self, variable: usize, text: &str) -> Result<usize, Wrong> {
         let Some(variable) = self.all.and_then(|all| all.get(variable)) else { return Ok(0) };
         let named = variable.values.as_deref().unwrap_or_default();
@@ -78,10 +78,11 @@ impl Group<'_> {
     }
 }
 
-/// A number for each variable, or for each value of each variable.
+/// A table with a number for each variable, or for each value of each variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Where the numbers of each variable begin, and where they end; empty where there is one number a variable.
+    /// The index of each variable's first number, followed by the end of the last; empty if there is one number for
+    /// each variable.
     starts: Vec<usize>,
     numbers: Vec<f64>,
     by_value: bool,
@@ -92,23 +93,23 @@ impl Table {
         Table { numbers, ..Table::default() }
     }
 
-    /// Whether there is a number for each value.
+    /// Returns whether there is a number for each value.
     pub fn by_value(&self) -> bool {
         self.by_value
     }
 
-    /// The number of a variable; NaN where there is no such variable.
+    /// Returns the number of a variable; NaN if there is no such variable.
     pub fn number(&self, variable: usize) -> f64 {
         self.numbers.get(variable).copied().unwrap_or(f64::NAN)
     }
 
-    /// The numbers of a variable's values; none where there is no such variable.
+    /// Returns the numbers of a variable's values; empty if there is no such variable.
     pub fn row(&self, variable: usize) -> &[f64] {
         let ends = self.starts.get(variable).zip(self.starts.get(variable + 1));
         ends.and_then(|(&start, &end)| self.numbers.get(start..end)).unwrap_or_default()
     }
 
-    /// Reads rows of two fields (variable, number) or three (variable, value, number). The first may be a heading.
+    /// Reads rows of two fields (variable, number) or three (variable, value, number). The first row may be a heading.
     /// `here` makes an error about the line that names the file.
     pub(super) fn read(
         path: &Path,

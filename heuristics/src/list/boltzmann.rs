@@ -4,7 +4,7 @@ use crate::device::Source;
 use crate::kernels;
 use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
-/// Values weigh exp(-cost / temperature).
+/// A heuristic that weights values by exp(-cost / temperature).
 #[derive(Clone, Copy, Debug)]
 pub struct Boltzmann;
 

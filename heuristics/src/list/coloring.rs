@@ -1,5 +1,5 @@
-//! Graph coloring: least-used colors first, Kempe chains (Morgenstern, Shapiro: "Coloration neighborhood structures for
-//! general graph coloring", 1990).
+//! Graph coloring: least-used colors first, and Kempe chains (Morgenstern, Shapiro: "Coloration neighborhood structures
+//! for general graph coloring", 1990).
 
 use super::min_conflicts::as_min_conflicts;
 use crate::device::Source;
@@ -8,7 +8,7 @@ use crate::model::Problem;
 use crate::rng::Rng;
 use crate::{Neighbourhood, Start, ValueHeuristic, View};
 
-/// Min-conflicts with Kempe chains, begun by colors that are used least.
+/// Min-conflicts with Kempe chains, starting from colors that are used least.
 #[derive(Clone, Copy, Debug)]
 pub struct Coloring;
 
@@ -54,14 +54,14 @@ functions that cost something only where both values are equal."
     }
 }
 
-/// Kempe chains: a vertex takes a color, its neighbours of that color take the vertex's old one, and so on. Chains of
-/// colorings with conflicts separate two neighbours of one color: they contain only neighbours that the new color
-/// meets.
+/// A neighbourhood of Kempe chains: a vertex takes a color, its neighbours of that color take the vertex's old one, and
+/// so on. In colorings with conflicts, a chain separates two neighbours of one color, because it contains only
+/// neighbours that have the new color.
 #[derive(Clone, Copy, Debug)]
 pub struct Kempe;
 
 const CANDIDATES: usize = 8;
-/// Vertices of a chain, at most: longer ones hardly do more than to exchange the names of two colors.
+/// Largest number of vertices of a chain; longer ones hardly do more than exchange the names of two colors.
 const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
@@ -106,7 +106,7 @@ impl Neighbourhood for Kempe {
     }
 }
 
-/// Vertices by degree, each with the least used of the colors that cost least.
+/// A start that colors vertices by degree, each with the least used of its cheapest colors.
 struct LeastUsed;
 
 impl Start for LeastUsed {

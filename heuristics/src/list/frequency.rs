@@ -1,4 +1,4 @@
-//! Penalties by frequency, tabu search's long-term memory (Glover: "Tabu search, part I", 1989).
+//! Penalties by frequency, the long-term memory of tabu search (Glover: "Tabu search, part I", 1989).
 
 use crate::device::Source;
 use crate::kernels;
@@ -8,7 +8,7 @@ use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 #[derive(Clone, Copy, Debug)]
 pub struct Frequency;
 
-/// The penalty, in temperatures, of a value that the variable had at every visit.
+/// The penalty, in temperatures, of a value that the variable had after every visit.
 const PENALTY: f64 = 2.0;
 
 impl ValueHeuristic for Frequency {

@@ -4,15 +4,15 @@ use crate::device::Source;
 use crate::kernels;
 use crate::{Inputs, Needs, ValueHeuristic};
 
-/// Variables in conflict take a cheapest value.
+/// A heuristic in which variables in conflict take a cheapest value.
 #[derive(Clone, Copy, Debug)]
 pub struct MinConflicts;
 
-/// The weight of each cheapest value. All others together weigh a 128th of it: without that noise passes end in the
+/// The weight of each cheapest value. All others together have a 128th of it; without that noise, passes end in the
 /// first assignment in which every variable in conflict has one best value.
 const BEST: u32 = 1 << 20;
 
-/// The methods of a heuristic that weights values as min-conflicts does and adds groups or starts.
+/// Defines the methods of a heuristic that weights values like min-conflicts and adds groups or starts.
 macro_rules! as_min_conflicts {
     () => {
         fn needs(&self) -> $crate::Needs {

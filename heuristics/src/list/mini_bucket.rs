@@ -1,11 +1,11 @@
-//! Guided by mini-buckets (Kask, Dechter: "A general scheme for automatic generation of search heuristics from
+//! Guidance by mini-buckets (Kask, Dechter: "A general scheme for automatic generation of search heuristics from
 //! specification dependencies", 2001).
 
 use crate::device::Source;
 use crate::kernels;
 use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
-/// Values weighted by the mini-buckets' cost to go.
+/// A heuristic that weights values by the cost to go of the mini-buckets.
 #[derive(Clone, Copy, Debug)]
 pub struct MiniBucket;
 

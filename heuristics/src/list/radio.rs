@@ -1,10 +1,10 @@
-//! Radio links: frequencies whose distance to a partner's is given.
+//! Radio links: frequencies with a given distance to that of a partner.
 
 use super::min_conflicts::as_min_conflicts;
 use crate::model::Problem;
 use crate::{Ejection, Neighbourhood, ValueHeuristic};
 
-/// Min-conflicts with chains: a link takes a frequency, and partners follow.
+/// Min-conflicts with chains: a link takes a frequency, and its partners follow.
 #[derive(Clone, Copy, Debug)]
 pub struct Radio;
 

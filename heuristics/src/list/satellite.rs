@@ -1,4 +1,4 @@
-//! Photographs of a satellite: those worth more come in, those they clash with stay out.
+//! Photographs of a satellite: photographs of more weight enter, those in conflict with them are left out.
 
 use super::min_conflicts::as_min_conflicts;
 use crate::device::Source;
@@ -7,7 +7,7 @@ use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
 use crate::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 
-/// Min-conflicts, with proposals that take in photographs by their weight relative to those they clash with.
+/// Min-conflicts, with proposals that enter photographs by their weight relative to those in conflict with them.
 #[derive(Clone, Copy, Debug)]
 pub struct Satellite;
 
@@ -47,12 +47,13 @@ mostly to stay out. For networks in which half of the variables or more have a v
     }
 }
 
-/// All photographs are left out; then they come in where nothing clashes, those of much weight for their neighbours
-/// first. The best of some orders.
+/// A start that leaves all photographs out and then enters those without conflicts, those of much weight for their
+/// neighbours first; the best of several orders.
 struct Heaviest;
 
-/// Orders tried. Weights are divided in turn by 1, by the root of the number of neighbours, and by that number: on some
-/// networks the first is best, on others the last. A random factor from 1 - SPREAD to 1 + SPREAD varies them.
+/// Number of orders that are tried. Weights are divided in turn by 1, by the root of the number of neighbours, and by
+/// that number: on some networks the first is best, on others the last. A random factor from 1 - SPREAD to 1 + SPREAD
+/// varies them.
 const ORDERS: usize = 12;
 const POWERS: [f64; 3] = [0.0, 0.5, 1.0];
 const SPREAD: f64 = 0.3;

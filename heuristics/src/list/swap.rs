@@ -6,7 +6,7 @@ use crate::model::Problem;
 use crate::rng::Rng;
 use crate::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 
-/// A heat bath with exchanges.
+/// A heat bath with exchanges of two variables' values.
 #[derive(Clone, Copy, Debug)]
 pub struct Swap;
 
@@ -51,7 +51,7 @@ networks in which two variables with equally many values share a function."
     }
 }
 
-/// Exchanges the values of two variables.
+/// A neighbourhood that exchanges the values of two variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange;
 
@@ -62,7 +62,7 @@ impl Neighbourhood for Exchange {
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
         let [u, v] = [0, 0].map(|_| rng.index(view.variables()));
-        // compared by the network's values, as reductions may have removed different ones
+        // compared by the network's values, because reductions may have removed different ones
         let [a, b] = [u, v].map(|variable| view.origin_value(variable, view.value(variable)));
         if let (false, Some(of_u), Some(of_v)) = (a == b, view.value_of_origin(u, b), view.value_of_origin(v, a)) {
             group.extend([(u as u32, of_u as u16), (v as u32, of_v as u16)]);

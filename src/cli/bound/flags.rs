@@ -25,26 +25,26 @@ pub struct BoundFlags {
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
         help_heading = help::BUDGET)]
     time: Duration,
-    /// How the bound is proven
+    /// Method that proves the bound
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = values::method(false),
         help_heading = help::BOUNDS)]
     method: BoundChoice,
-    /// Largest number of variables in a mini-bucket [default: grows while time remains]
+    /// Largest number z of variables in a mini-bucket, the i-bound plus 1 [default: grows while time remains]
     #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::BOUNDS)]
     z: Option<u32>,
     /// Elimination order: best, min-fill, weighted-min-fill, min-degree, sweep, or file:ORDER
     ///
-    /// best takes the best of all rules where exact elimination is in sight, otherwise min-fill. A file has all
-    /// variables of the network, the first eliminated first.
+    /// best takes the best order of all rules if exact elimination may be possible, otherwise the best of min-fill. A
+    /// file lists all variables of the network, in the order of elimination.
     #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
         help_heading = help::BOUNDS)]
     order: OrderChoice,
-    /// Leave out the exact reductions that come before elimination, but for variables that no function reads
+    /// Skip the exact reductions before elimination, except that variables in no function are removed
     #[arg(long, help_heading = help::BOUNDS)]
     no_reduce: bool,
-    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
+    /// Where to run: auto (a CUDA device if one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
     ///
-    /// Several devices share large exact eliminations, cut into slices; all else is the first one's.
+    /// Several devices share large exact eliminations, which are cut into slices; the first device does all other work.
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
@@ -53,19 +53,20 @@ pub struct BoundFlags {
     /// Memory for tables, such as 512M or 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
-    /// Disk for tables of exact elimination beyond that, such as 100G [default: half of what is free]
+    /// Disk space for tables of exact elimination that exceed the memory, such as 100G [default: half of the free
+    /// space]
     ///
-    /// They are files without names in the folder that TMPDIR names; 0 is for none.
+    /// The tables are in unnamed files in the folder that TMPDIR names; 0 disables them.
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     spill: Option<u64>,
     #[command(flatten)]
     output: OutputFlags,
-    /// Only warnings on standard error, no progress line
+    /// Print only warnings on standard error, and no progress line
     #[arg(short, long, help_heading = help::OUTPUT)]
     quiet: bool,
 }
 
-/// A checked run.
+/// A checked configuration of `fangs bound`.
 pub struct Config {
     pub(super) input: Input,
     pub(super) method: BoundChoice,
@@ -116,7 +117,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
 }
 
 impl Config {
-    /// What the library is to prove.
+    /// Returns the options of the proof: method, limits, order and device.
     pub fn proving(&self, order: Ordering, device: Opening) -> ProvingOptions {
         ProvingOptions::default().with(|options| {
             let bounder = &mut options.bounder;
@@ -128,7 +129,7 @@ impl Config {
         })
     }
 
-    /// An error with what helps where the method that was asked for does not fit.
+    /// Turns an error about memory into one that also gives the advice of the chosen method, if it has any.
     pub fn hinted(&self, error: Error) -> Error {
         let Some(hint) = self.method.method().advice else { return error };
         match error {

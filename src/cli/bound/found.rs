@@ -1,4 +1,4 @@
-//! The results of a run, and their listeners.
+//! The results of a run of `fangs bound`, and what receives them.
 
 use super::Config;
 use crate::cli::{Exit, output};
@@ -11,15 +11,15 @@ use fangs_report::{self as record, BoundReport, Recorder, ReplacedFile};
 use fangs_search::{Clock, Event, EventKind, gap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The results so far, until the run ends.
+/// The results so far, shared with the thread at work; `None` once the run has ended.
 pub type Told = Arc<Mutex<Option<Found>>>;
 
-/// Reads or changes the results. [`Error::Stopped`] once the run has ended.
+/// Reads or changes the results. Returns [`Error::Stopped`] once the run has ended.
 pub fn with<T>(told: &Told, work: impl FnOnce(&mut Found) -> T) -> Result<T, Error> {
     told.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work).ok_or(Error::Stopped)
 }
 
-/// The results so far, and their listeners.
+/// The results so far, and the recorder that receives them.
 pub struct Found {
     network: &'static Network,
     config: &'static Config,
@@ -31,7 +31,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Begins with the bound of the functions' minima.
+    /// Starts with the sum of the functions' minima as the lower bound.
     pub fn new(
         network: &'static Network,
         config: &'static Config,
@@ -53,7 +53,7 @@ impl Found {
         }
     }
 
-    /// Keeps what is proved, and sends what is news.
+    /// Stores the current bound and solution, and sends an event if the news is a bound, a solution or a warning.
     pub fn hear(&mut self, proved: &Proved, news: News<'_>) {
         self.proved = proved.clone();
         match news {
@@ -64,7 +64,7 @@ impl Found {
         }
     }
 
-    /// Sends a tick where one is due.
+    /// Sends a tick if a second has passed since the last one.
     pub fn tick(&mut self) {
         let now = self.clock.seconds();
         if now >= self.next_tick {
@@ -73,7 +73,7 @@ impl Found {
         }
     }
 
-    /// Sends an event.
+    /// Sends an event with the current results to the recorder.
     pub fn tell(&mut self, kind: EventKind) {
         let units = self.network.units();
         let time_s = self.clock.seconds();
@@ -98,7 +98,7 @@ impl Found {
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
     }
 
-    /// Sends the end, writes the certificate, and returns the summary.
+    /// Sends the final event, writes the certificate, prints the summary and returns the exit code.
     pub fn finish(mut self, certificate: Option<ReplacedFile>, stop: &Stop) -> Result<Exit, Error> {
         self.tell(EventKind::End);
         let mut written = true;
@@ -116,7 +116,7 @@ impl Found {
         let Found { network, config, mut report, recorder, proved, .. } = self;
         let Proved { lower, best, exact, method, induced_width, order, tables, device, proof, .. } = proved;
         let follows = follows_order(&method);
-        // the process ends here
+        // not freed, because the process ends here
         std::mem::forget(proof);
         (report.exact, report.method, report.device) = (exact, method, device);
         report.induced_width = induced_width.filter(|_| follows);

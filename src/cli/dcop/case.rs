@@ -1,4 +1,4 @@
-//! The problem of `fangs dcop`, and what its variables and functions are called.
+//! The problem of `fangs dcop`, and the names of its variables and functions.
 
 use super::TreeChoice;
 use fangs_base::Error;
@@ -11,13 +11,13 @@ use fangs_model::model::{Agents, Network, Problem};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The problem and what its variables are called.
+/// A network in the form that elimination takes, with its agents and the names of its variables.
 pub struct Case {
     pub network: Arc<Network>,
     pub agents: Agents,
     pub reducer: Reducer,
     pub problem: Arc<Problem>,
-    /// The agent of each variable that functions read.
+    /// The agent of each variable in the scope of some function.
     pub owner: Vec<u32>,
 }
 
@@ -29,24 +29,24 @@ impl Case {
             let what = "it has a sum with too many values for the tables that agents send";
             return Err(Error::Usage(format!("{}: {what}", network.name)));
         }
-        // only in the form that elimination takes: nothing is reduced
+        // brings the network into the form that elimination takes; nothing is reduced
         let reducer = Reducer::new(&network, false, stop)?;
         let problem = Arc::new(reducer.fitting_problem(stop)?);
         let owner = reducer.variables().iter().map(|&v| agents.owner[v as usize]).collect();
         Ok(Case { network, agents, reducer, problem, owner })
     }
 
-    /// The values that the agents begin with, where the file gives some.
+    /// Returns the values that the agents start with, if the file gives some.
     pub fn initial(&self) -> Vec<Option<u32>> {
         self.reducer.variables().iter().map(|&v| self.agents.initial[v as usize]).collect()
     }
 
-    /// The name of a variable of the problem.
+    /// Returns the name of a variable of the problem.
     pub fn name(&self, variable: u32) -> String {
         self.network.variable_name(self.reducer.variables()[variable as usize] as usize)
     }
 
-    /// The tree; variables that no function reads are roots of their own, and no part of it.
+    /// Builds the pseudo-tree of a rule. Variables in no function are not part of it.
     pub fn tree(&self, choice: &TreeChoice, root: Option<&str>, stop: &Stop) -> Result<PseudoTree, Error> {
         let (problem, stop) = (&*self.problem, stop);
         let root =
@@ -74,7 +74,7 @@ impl Case {
         }
     }
 
-    /// A variable of the problem by its name.
+    /// Returns the variable of the problem with a name, or an error message.
     fn variable(&self, name: &str) -> Result<u32, String> {
         let place = |&(_, &v): &(usize, &u32)| self.network.variable_name(v as usize) == name;
         let found = self.reducer.variables().iter().enumerate().find(place);
@@ -83,7 +83,7 @@ impl Case {
             .ok_or_else(|| format!("no function reads a variable {}", name.escape_debug()))
     }
 
-    /// Lines of a variable and its parent, or of a root alone; `#` begins a comment.
+    /// Parses a tree: each line has a variable and its parent, or a root alone; `#` begins a comment.
     fn parents(&self, text: &str) -> Result<Vec<Option<u32>>, String> {
         let n = self.problem.variables();
         let places: HashMap<String, u32> = (0..n as u32).map(|v| (self.name(v), v)).collect();
@@ -112,7 +112,7 @@ impl Case {
         }
     }
 
-    /// The file's function of a scope, for messages.
+    /// Describes the file's function with a scope, for messages.
     fn function(&self, scope: &[u32]) -> String {
         let own = self.reducer.variables();
         let mut wanted: Vec<u32> = scope.iter().map(|&v| own[v as usize]).collect();
@@ -131,7 +131,7 @@ impl Case {
         }
     }
 
-    /// The size with the variables that no function reads, each a root.
+    /// Returns the size of the tree, with each variable in no function counted as a root.
     pub fn size(&self, tree: &PseudoTree) -> TreeSize {
         let size = tree.size(&self.problem.domains);
         TreeSize { roots: size.roots + self.network.variables().len() - self.problem.variables(), ..size }

@@ -21,37 +21,37 @@ pub struct DcopFlags {
     /// Further YAML files with other parts of the same problem, such as its agents
     #[arg(value_name = "PART")]
     parts: Vec<PathBuf>,
-    /// How the agents solve it
+    /// Algorithm by which the agents solve the problem
     #[arg(long, value_name = "NAME", default_value = "auto", help_heading = help::SEARCH,
         value_parser = values::named(Algorithm::ALL, help::ALGORITHMS))]
     algorithm: Algorithm,
-    /// Largest number of variables in a mini-bucket of ADPOP, its own included [default: by memory]
+    /// Largest number z of variables in a mini-bucket of ADPOP, its own included [default: by memory]
     #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::SEARCH)]
     z: Option<u32>,
-    /// Exact DPOP with messages of so many entries at most, repeated for values of cut variables [default: none]
+    /// Exact DPOP with at most this many entries per message, repeated for the values of cut variables [default: none]
     #[arg(long, value_name = "ENTRIES", value_parser = values::positive::<u64>,
         help_heading = help::SEARCH)]
     message_limit: Option<u64>,
-    /// The tree that messages follow: dfs, dfs-min, dfs-id, dfs-best, order, a rule of --order, or file:F
+    /// The pseudo-tree that messages follow: dfs, dfs-min, dfs-id, dfs-best, order, a rule of --order, or file:F
     ///
-    /// dfs is depth-first by most neighbours, dfs-min by fewest, dfs-id by index; dfs-best is the best of 64 such
-    /// searches. order takes the best elimination order, and agents then also talk to others than neighbours. A file
-    /// has a line for each variable: its name and that of its parent.
+    /// dfs visits the neighbour with most neighbours first, dfs-min the one with fewest, dfs-id by index; dfs-best is
+    /// the best of 64 such searches. order takes the best elimination order; agents then also send messages to agents
+    /// that share no function with them. A file has a line for each variable: its name and that of its parent.
     #[arg(long, value_name = "RULE", default_value = "dfs", value_parser = TreeChoice::parse,
         help_heading = help::SEARCH)]
     pseudo_tree: TreeChoice,
     /// The variable at the root of a depth-first tree [default: by the rule]
     #[arg(long, value_name = "NAME", help_heading = help::SEARCH)]
     root: Option<String>,
-    /// How it runs: levels (all at once), or agents (one after the other, timed)
+    /// How the agents run: levels (all at once), or agents (one after the other, timed)
     #[arg(long, value_name = "MODE", default_value = "levels", help_heading = help::SEARCH,
         value_parser = values::named(Mode::ALL, help::MODES))]
     mode: Mode,
-    /// Run agents as processes that send each other messages [default: all in this one]
+    /// Run agents as processes that send each other messages [default: all in this process]
     #[arg(long, value_name = "HOW", help_heading = help::SEARCH,
         value_parser = values::named([("tcp", "tcp")], help::TRANSPORTS))]
     agents_over: Option<&'static str>,
-    /// How many processes run them [default: 4, or one an agent where there are fewer]
+    /// Number of processes that run the agents [default: 4, or one per agent if there are fewer]
     #[arg(long, value_name = "N", value_parser = values::within::<u16>(1, 1000), requires = "agents_over",
         help_heading = help::SEARCH)]
     processes: Option<u16>,
@@ -59,14 +59,14 @@ pub struct DcopFlags {
     #[arg(long, value_name = "DUR", default_value = "0", value_parser = values::duration,
         help_heading = help::SEARCH)]
     latency: Duration,
-    /// Time that each byte of a message takes beyond that
+    /// Time that each byte of a message adds to --latency
     #[arg(long, value_name = "DUR", default_value = "0", value_parser = values::duration,
         help_heading = help::SEARCH)]
     latency_per_byte: Duration,
-    /// Cycles of dsa, mgm and max-sum, at most [default: 1000; none for max-sum on a network without cycles]
+    /// Limit on cycles of dsa, mgm and max-sum [default: 1000; no limit for max-sum on a network without cycles]
     #[arg(long, value_name = "N", value_parser = values::whole::<u64>, help_heading = help::SEARCH)]
     cycles: Option<u64>,
-    /// Seed of the first values and choices of dsa and mgm
+    /// Seed of the initial values and random choices of dsa and mgm
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>,
         help_heading = help::SEARCH)]
     seed: u64,
@@ -74,7 +74,7 @@ pub struct DcopFlags {
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
         help_heading = help::BUDGET)]
     time: Duration,
-    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I
+    /// Where to run: auto (a CUDA device if one works), cpu, cuda or cuda:I
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
         help_heading = help::SEARCH)]
     device: Choice,
@@ -87,21 +87,21 @@ pub struct DcopFlags {
     /// Write the solution to a file: a JSON object of names
     #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     solution: Option<PathBuf>,
-    /// Write a row for each agent: what it joined and sent, and when
+    /// Write a row for each agent: sizes of what it joined and sent, and times
     #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     trace: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
-    /// Only warnings on standard error
+    /// Print only warnings on standard error
     #[arg(short, long, help_heading = help::OUTPUT)]
     quiet: bool,
 }
 
-/// Processes that run agents, unless a number is given.
+/// Number of processes that run agents, unless the user gives one.
 const PROCESSES: u16 = 4;
 
-/// How agents solve a problem.
+/// An algorithm by which agents solve a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     Auto,
@@ -125,7 +125,7 @@ impl Algorithm {
     }
 }
 
-/// How a plan runs.
+/// The order in which the agents of a plan run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Levels,
@@ -136,18 +136,18 @@ impl Mode {
     pub const ALL: [(&'static str, Mode); 2] = [("levels", Mode::Levels), ("agents", Mode::Agents)];
 }
 
-/// The rule of a pseudo-tree.
+/// A rule that builds a pseudo-tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeChoice {
     DepthFirst(Visit),
     Best,
-    /// The best elimination order, or the best of a rule.
+    /// The tree of the best elimination order of all rules, or of one rule.
     Order(Option<Method>),
     File(PathBuf),
 }
 
 impl TreeChoice {
-    /// The rules of depth-first trees.
+    /// Names of the rules of depth-first trees.
     pub const DEPTH_FIRST: [(&'static str, Visit); 3] =
         [("dfs", Visit::MostNeighbours), ("dfs-min", Visit::FewestNeighbours), ("dfs-id", Visit::Index)];
 
@@ -178,7 +178,7 @@ impl TreeChoice {
     }
 }
 
-/// A checked run.
+/// A checked configuration of `fangs dcop`.
 pub struct Config {
     pub input: Input,
     pub algorithm: Algorithm,
@@ -187,7 +187,7 @@ pub struct Config {
     pub tree: TreeChoice,
     pub root: Option<String>,
     pub mode: Mode,
-    /// How many processes run the agents, at most.
+    /// Maximal number of processes that run the agents; `None` if they run in this process.
     pub processes: Option<usize>,
     pub latency: Latency,
     pub local: LocalOptions,

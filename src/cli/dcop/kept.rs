@@ -11,20 +11,20 @@ use fangs_elimination::order::PseudoTree;
 use fangs_model::model::{Cost, Network};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Entries of functions that local search reads for the first assignment, at most: some hundredths of a second.
+/// Limit on entries of functions that local search reads for the first assignment: some hundredths of a second.
 const READS: usize = 1 << 22;
-/// Cycles of that local search, at most: MGM rarely improves after a hundred.
+/// Limit on cycles of that local search, because MGM rarely improves after a hundred.
 const CYCLES: u64 = 200;
-/// Combinations of a plan that takes some hundredths of a second: a longer one is preceded by a smaller plan.
+/// Number of combinations of a plan that takes some hundredths of a second; a smaller plan precedes a longer one.
 const SHORT: u64 = 1 << 22;
-/// Bytes of the tables of that smaller plan.
+/// Bytes of tables of the smaller plan that precedes a long one.
 const SMALL: u64 = 1 << 18;
 
 /// The best assignment so far, shared with the thread that reports it.
 #[derive(Clone, Default)]
 pub struct Kept(Arc<Mutex<Option<Best>>>);
 
-/// An assignment, a bound, and where they are from.
+/// A lower bound and, if one is feasible, an assignment with its cost; the report names the assignment's source.
 pub struct Best {
     network: Arc<Network>,
     report: Report,
@@ -33,7 +33,7 @@ pub struct Best {
 }
 
 impl Kept {
-    /// Begins with the values that the file gives the agents, else with the first ones.
+    /// Starts with the initial values that the file gives the agents, or with the first value of each domain.
     pub fn begin(&self, network: &Arc<Network>, report: &Report) {
         let value = |v: usize| network.agents().and_then(|agents| agents.initial[v]).unwrap_or(0);
         let values = (0..network.variables().len()).map(value).collect();
@@ -57,7 +57,7 @@ impl Kept {
         }
     }
 
-    /// Improves the assignment and the bound by mini-buckets that take little time, if the plan takes much.
+    /// Improves the assignment and the bound by small mini-buckets, if the whole plan takes long.
     pub fn eliminate(&self, case: &Case, tree: &PseudoTree, plan: &Plan, stop: &Stop) {
         if plan.joint_entries <= SHORT {
             return;
@@ -73,7 +73,7 @@ impl Kept {
         }
     }
 
-    /// What was kept.
+    /// Takes out the best assignment; `None` before the start and after the first call.
     pub fn take(&self) -> Option<Best> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -86,7 +86,7 @@ impl Kept {
 }
 
 impl Best {
-    /// Takes an assignment of the network if it is a solution and costs less.
+    /// Stores an assignment of the network if it is feasible and costs less.
     fn offer(&mut self, values: Vec<u32>, from: &'static str) {
         let evaluation = check::evaluate(&self.network, &values);
         let is_better = self.solution.as_ref().is_none_or(|(cost, _)| evaluation.cost < *cost);
@@ -96,14 +96,14 @@ impl Best {
         }
     }
 
-    /// The result of a run whose agents chose values that are no solution.
+    /// Returns the result of a run whose agents chose infeasible values.
     pub fn instead_of(self, other: Ended) -> Ended {
         let Some((_, values)) = self.solution else { return other };
         let report = Report { assignment_from: self.report.assignment_from, ..other.report };
         ended(self.network, report, Some((other.lower.max(self.lower), Some(values))), other.rows)
     }
 
-    /// The result of a run that was stopped.
+    /// Returns the result of a run that was stopped.
     pub fn ended(self) -> Ended {
         let Best { network, report, lower, solution } = self;
         ended(network, report, Some((lower, solution.map(|(_, values)| values))), Vec::new())

@@ -7,16 +7,16 @@ use fangs_report::text::{counted, grouped, or_dash, per_cent};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
-/// The JSON object.
+/// The JSON object of a run.
 #[derive(Clone, Default, serde::Serialize)]
 pub struct Report {
     pub instance: String,
     pub version: &'static str,
     pub algorithm: String,
-    /// Most variables of a mini-bucket; null where nothing is split.
+    /// Largest number z of variables in a mini-bucket; null if no bucket is split.
     pub z: Option<u32>,
     pub status: &'static str,
-    /// What found the assignment if the agents chose none, as in a run that was stopped.
+    /// Source of the assignment if the agents chose none, as in a run that was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignment_from: Option<&'static str>,
     pub cost: Option<Number>,
@@ -26,11 +26,11 @@ pub struct Report {
     pub agents: usize,
     pub variables: usize,
     pub functions: usize,
-    /// Null for local search.
+    /// The pseudo-tree; null for local search.
     pub pseudo_tree: Option<Tree>,
     pub messages: Messages,
     pub util_entries: u64,
-    /// Entries that agents made; the others were passed on.
+    /// Entries that agents computed; the other entries were passed on unchanged.
     pub made_entries: u64,
     pub largest_util_entries: u64,
     pub util_bytes: u64,
@@ -40,7 +40,7 @@ pub struct Report {
     pub message_limit: Option<Limited>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<u64>,
-    /// Null unless agents run one after the other.
+    /// Simulated runtime in seconds; null unless agents run one after the other.
     pub simulated_s: Option<f64>,
     pub util_s: f64,
     pub value_s: f64,
@@ -54,7 +54,7 @@ pub struct Report {
     pub label: &'static str,
 }
 
-/// The tree that messages follow.
+/// The pseudo-tree that messages follow.
 #[derive(Clone, serde::Serialize)]
 pub struct Tree {
     pub rule: String,
@@ -68,14 +68,14 @@ pub struct Messages {
     pub util: u64,
     pub value: u64,
     pub tables: u64,
-    /// Between variables of one agent.
+    /// Messages between variables of the same agent.
     pub local: u64,
     /// UTIL messages that were sent again for other values of cut variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeated: Option<u64>,
 }
 
-/// What a limit of messages took.
+/// The effort of a run with limited messages.
 #[derive(Clone, serde::Serialize)]
 pub struct Limited {
     pub entries: u64,
@@ -85,7 +85,7 @@ pub struct Limited {
     pub runs: u64,
 }
 
-/// Names and values of the file: numbers as numbers.
+/// Names of variables and values in the file; numeric values are written as JSON numbers.
 #[derive(Clone)]
 pub struct Assignment(pub Vec<(String, String)>);
 
@@ -100,7 +100,7 @@ impl Serialize for Assignment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, value) in &self.0 {
-            // what is written as numbers are; no name of a value becomes another one
+            // only text that round-trips becomes a number, so that two names of values never become equal
             match (value.parse::<i64>(), value.parse::<f64>()) {
                 (Ok(number), _) if number.to_string() == *value => map.serialize_entry(name, &number)?,
                 (_, Ok(number)) if number.is_finite() && number.to_string() == *value => {
@@ -113,7 +113,7 @@ impl Serialize for Assignment {
     }
 }
 
-/// Most characters of an assignment that text shows.
+/// Largest number of characters of an assignment that the text form shows.
 const SHORT: usize = 400;
 
 impl fmt::Display for Report {

@@ -23,30 +23,30 @@ pub struct DecideFlags {
     /// Format of the problem: uai, bifxml, xdsl, pomdp, dpomdp or idid [default: by the file's extension]
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<DecisionFormat>,
-    /// Steps of a process, which needs it; of an interactive diagram [default: the file's horizon_1]
+    /// Horizon in steps: required for a process, optional for an interactive diagram [default: the file's horizon_1]
     #[arg(long, value_name = "T", value_parser = values::positive::<usize>, help_heading = help::INPUT)]
     horizon: Option<usize>,
-    /// Belief at the beginning of a process: probabilities, a state, or uniform [default: the file's]
+    /// Initial belief of a process: probabilities, a state, or uniform [default: the file's]
     #[arg(long, value_name = "BELIEF", help_heading = help::INPUT)]
     belief: Option<String>,
-    /// How much the rewards of the next step count, 0 to 1 [default: the file's]
+    /// Discount factor, 0 to 1 [default: the file's]
     #[arg(long, value_name = "G", value_parser = share, help_heading = help::INPUT)]
     discount: Option<f64>,
     /// Observed variables of a diagram, such as 3=1,7=0 [default: none]
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = help::INPUT)]
     observe: Vec<String>,
-    /// How the problem is solved
+    /// Method that solves the problem
     #[arg(long, value_name = "METHOD", default_value = "auto", help_heading = help::SEARCH,
         value_parser = values::named(Method::ALL, help::DECIDE_METHODS))]
     method: Method,
-    /// Most beliefs of a step, and most vectors, before bounds take their place
+    /// Limit on beliefs per step, and on vectors, beyond which bounds replace exact values
     #[arg(long, value_name = "N", default_value = "1048576", value_parser = values::positive::<usize>,
         help_heading = help::SEARCH)]
     nodes: usize,
-    /// Most policies that are tried for a diagram whose decisions forget
+    /// Limit on policies that are enumerated for a diagram with limited memory
     #[arg(long, value_name = "N", default_value = "1e6", value_parser = values::finite, help_heading = help::SEARCH)]
     exact_limit: f64,
-    /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I
+    /// Where to run: auto (a CUDA device if one works and it pays), cpu, cuda or cuda:I
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
         help_heading = help::BUDGET)]
     device: Choice,
@@ -69,7 +69,7 @@ pub struct DecideFlags {
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
-    /// Only warnings on standard error
+    /// Print only warnings on standard error
     #[arg(short, long, help_heading = help::OUTPUT)]
     quiet: bool,
 }
@@ -78,7 +78,7 @@ fn share(text: &str) -> Result<f64, String> {
     text.parse::<f64>().ok().filter(|g| (0.0..=1.0).contains(g)).ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
-/// A checked call.
+/// A checked call of `fangs decide`.
 #[derive(Clone)]
 pub struct Config {
     pub source: Source,
@@ -145,13 +145,13 @@ impl TryFrom<Box<DecideFlags>> for Config {
 }
 
 impl Config {
-    /// CPU threads.
+    /// Returns the number of CPU threads: the option's, or one per processor.
     pub fn threads(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(all)
     }
 
-    /// The options of a problem, whose names are known now, on the CPU.
+    /// Returns the options of the solver for a problem whose names are known, on the CPU.
     pub fn options(&self, decision: &Decision) -> Result<Options, Error> {
         let states = match decision {
             Decision::Diagram(_) => None,

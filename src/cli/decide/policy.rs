@@ -12,7 +12,7 @@ use fangs_report::ReplacedFile;
 use fangs_report::plot::policy_svg;
 use std::path::Path;
 
-/// How a policy is written.
+/// The form in which a policy is written.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Json,
@@ -20,7 +20,7 @@ enum Kind {
     Svg,
 }
 
-/// A file for a policy; its extension decides how it is written.
+/// A file for a policy; its extension decides the form.
 pub struct PolicyOutput {
     file: ReplacedFile,
     kind: Kind,
@@ -51,7 +51,7 @@ impl PolicyOutput {
                 return Err(Error::Usage("the policy of a diagram is tables: write it as .json or .tsv".into()));
             }
             (Kind::Json, policy) => {
-                // names are resolved once more, as the problem itself is not kept
+                // names are resolved again, because the problem itself is not kept
                 let (decision, _) = read_decision(&config.source, config.format, &Stop::new())?;
                 let options = config.options(&decision)?;
                 let file = PolicyFile {
@@ -72,7 +72,7 @@ impl PolicyOutput {
     }
 }
 
-/// One line a choice.
+/// Returns a table with one line per choice.
 fn tsv(policy: &Policy) -> String {
     match policy {
         Policy::Rules(rules) => rows_of(rules),

@@ -10,18 +10,18 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// |bound - value| / the larger of both; 0 where they are equal.
+/// Returns |bound - value| / max(|value|, |bound|), 0 if both are equal, and `None` if one is unknown.
 pub fn gap(meu: Option<f64>, bound: Option<f64>) -> Option<f64> {
     let (meu, bound) = (meu?, bound?);
     Some(if meu == bound { 0.0 } else { (bound - meu).abs() / meu.abs().max(bound.abs()) })
 }
 
-/// A number that may be beyond all counting, as a whole one.
+/// Converts a count that may exceed 64 bits, saturating.
 fn count(number: f64) -> u64 {
     number as u64
 }
 
-/// The fields are those of the JSON object.
+/// The summary of a run; the fields are those of the JSON object.
 #[derive(Serialize)]
 pub struct Report {
     instance: String,
@@ -31,7 +31,7 @@ pub struct Report {
     meu: Option<f64>,
     bound: Option<f64>,
     gap: Option<f64>,
-    /// What the best policy is worth at least, while none is known.
+    /// Lower bound on the best policy's expected utility; null once a policy is known.
     lower: Option<f64>,
     exact: bool,
     error_bound: f64,
@@ -60,7 +60,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of what was found, if anything.
+    /// Builds the summary from the best solution, if there is one.
     pub fn new(config: &Config, solution: Option<&Solution>, device: String, load_s: f64, time_s: f64) -> Self {
         let of = |value: &dyn Fn(&Solution) -> Option<f64>| solution.and_then(value);
         let others = of(&|s| s.level0_s).unwrap_or(0.0) + of(&|s| s.expand_s).unwrap_or(0.0);

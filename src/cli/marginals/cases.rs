@@ -1,4 +1,4 @@
-//! Files of many cases: an object or a row each, read one after the other.
+//! Files of many cases, read one after the other: an object or a row for each case.
 
 use fangs_base::Error;
 use fangs_base::stop::Stop;
@@ -10,11 +10,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Cases in the order of the file.
+/// A reader of cases, in the order of the file.
 pub struct Cases {
     path: PathBuf,
     lines: Lines,
-    /// The line read last.
+    /// Number of the line that was read last.
     line: u64,
 }
 
@@ -48,7 +48,7 @@ impl Cases {
         Error::Usage(format!("{}:{line}: {what}", terminal::path(&self.path)))
     }
 
-    /// The next case, and the number of its line.
+    /// Returns the next case with its line number; `None` at the end of the file.
     pub fn next(&mut self, potentials: &Potentials, stop: &Stop) -> Result<Option<(u64, Evidence)>, Error> {
         let mut text = String::new();
         loop {
@@ -98,7 +98,7 @@ impl Cases {
     }
 }
 
-/// The evidence that an object states: names or indices of values, or lists of weights.
+/// Returns the evidence that an object states: names or indices of values, or lists of weights.
 pub fn of_object(object: &Map<String, Value>, potentials: &Potentials) -> Result<Evidence, Error> {
     let mut evidence = Evidence::default();
     for (name, value) in object {

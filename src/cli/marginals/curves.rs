@@ -1,4 +1,4 @@
-//! Both bounds of a sum as they come: the rows of a CSV, and what a run that is cut short has found.
+//! Lower and upper bounds on a sum over time: the rows of a CSV, and the result of a run that is stopped.
 
 use super::report::Assigned;
 use fangs_base::stop::Stop;
@@ -8,18 +8,18 @@ use fangs_report::{Console, CsvFile, Recorder};
 use fangs_search::{Clock, Event, EventKind};
 use std::sync::Arc;
 
-/// The bounds so far, and who hears of them.
+/// The bounds so far, and the recorder that receives them.
 pub struct Curves {
     recorder: Recorder,
     clock: Arc<Clock>,
     last: Option<SumBounds>,
-    /// Of marginal MAP, the values that have the lower bound.
+    /// For marginal MAP, the values that have the lower bound.
     assignment: Option<Assigned>,
     next_tick: f64,
 }
 
 impl Curves {
-    /// Begins the curves.
+    /// Starts the curves with an event.
     pub fn new(console: Console, csv: Option<CsvFile>, clock: Arc<Clock>) -> Self {
         let mut curves = Curves {
             recorder: Recorder::new(console, csv, None, None),
@@ -32,17 +32,17 @@ impl Curves {
         curves
     }
 
-    /// The bounds so far.
+    /// Returns the bounds so far; `None` before the first.
     pub fn last(&self) -> Option<SumBounds> {
         self.last
     }
 
-    /// The values that have the lower bound, where some are known.
+    /// Returns the values that have the lower bound; `None` if there are none.
     pub fn assignment(&self) -> Option<&Assigned> {
         self.assignment.as_ref()
     }
 
-    /// New bounds.
+    /// Intersects the bounds with new ones, and sends an event if they improve.
     pub fn step(&mut self, bounds: &SumBounds) {
         let bounds = &self.last.map_or(*bounds, |last| last.and(*bounds));
         let rises = |last: &SumBounds| bounds.lower > last.lower;
@@ -56,13 +56,13 @@ impl Curves {
         self.tell(kind, if bounds.exact_parts > 0 { "parts" } else { "mbe" });
     }
 
-    /// New bounds and the values that have the lower one.
+    /// Takes new bounds and the values that have the lower one.
     pub fn values(&mut self, bounds: &SumBounds, assignment: Option<Assigned>) {
         self.assignment = assignment;
         self.step(bounds);
     }
 
-    /// Sends a tick where one is due.
+    /// Sends a tick if a second has passed since the last one.
     pub fn tick(&mut self) {
         let now = self.clock.seconds();
         if now >= self.next_tick {
@@ -71,7 +71,7 @@ impl Curves {
         }
     }
 
-    /// Ends the curves; whether the CSV has all rows.
+    /// Ends the curves. Returns whether the CSV has all rows.
     pub fn finish(mut self, stop: &Stop) -> bool {
         self.tell(EventKind::End, "parts");
         self.recorder.finish(stop).has_rows

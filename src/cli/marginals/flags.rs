@@ -20,27 +20,27 @@ pub struct MarginalsFlags {
     /// each [default: none]
     ///
     /// An object names variables and their values, or lists of weights: {"rain": "yes", "wind": [0.2, 0.8]}. The first
-    /// line of a .csv names variables, the others have values; an empty one is not observed.
+    /// line of a .csv names variables, the others have values; an empty field is not observed.
     #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     cases: Option<PathBuf>,
-    /// Only the posteriors of these variables, by names or indices: A,B [default: all]
+    /// Print only the posteriors of these variables, by names or indices: A,B [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = help::OUTPUT)]
     variables: Vec<String>,
     /// Find the values of this file's variables for which the sum over all others is largest (marginal MAP)
     /// [default: none]
     ///
-    /// Where tables do not fit into memory, a time limit gives the best values found and bounds from both sides.
+    /// If tables do not fit into memory, a time limit gives the best values found and bounds from both sides.
     #[arg(long, value_name = "FILE.map", conflicts_with_all = ["cases", "variables", "only_z", "uai", "order"],
         help_heading = help::INPUT)]
     maximize: Option<PathBuf>,
-    /// Only the sum, no posteriors
+    /// Compute only the sum, no posteriors
     #[arg(long, conflicts_with = "variables", help_heading = help::OUTPUT)]
     only_z: bool,
     /// Elimination order: best, min-fill, weighted-min-fill, min-degree, sweep, or file:ORDER
     #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
         help_heading = help::BOUNDS)]
     order: OrderChoice,
-    /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I; --maximize is on the CPU
+    /// Where to run: auto (a CUDA device if one works and it pays), cpu, cuda or cuda:I; --maximize is on the CPU
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
         help_heading = help::BOUNDS)]
     device: Choice,
@@ -49,34 +49,34 @@ pub struct MarginalsFlags {
     threads: Option<usize>,
     /// Stop after this wall-clock time, loading included: 30, 500ms, 5m, 1h 30m [default: no limit]
     ///
-    /// With a limit bounds come first, and the sum is bounded from both sides to the end where its tables take too much
-    /// memory or time. Reading and the first bound may take longer than the limit.
+    /// With a time limit, bounds come first; if exact tables take too much memory or time, the sum is bounded from both
+    /// sides until the limit. Reading and the first bound may take longer than the limit.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
     /// Memory of the CPU for tables, such as 512M or 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
-    /// Write PREFIX.PR and PREFIX.MAR, as the UAI competitions have them
+    /// Write PREFIX.PR and PREFIX.MAR, in the form of the UAI competitions
     #[arg(long, value_name = "PREFIX", conflicts_with = "cases", help_heading = help::OUTPUT)]
     uai: Option<PathBuf>,
-    /// Write a row for each bound and second, as they happen; of sums whose tables do not fit
+    /// Write a row for each bound and second, as they happen, of sums whose tables do not fit
     #[arg(long, value_name = "FILE", requires = "time", conflicts_with = "cases", help_heading = help::OUTPUT)]
     csv: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
-    /// Only warnings on standard error
+    /// Print only warnings on standard error
     #[arg(short, long, help_heading = help::OUTPUT)]
     quiet: bool,
 }
 
-/// A checked call.
+/// A checked call of `fangs marginals`.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(super) input: PotentialsInput,
     pub(super) cases: Option<PathBuf>,
     pub(super) maximize: Option<PathBuf>,
-    /// None for all of them.
+    /// The variables whose posteriors are wanted; `None` for all of them.
     pub(super) variables: Option<Vec<String>>,
     pub(super) order: OrderChoice,
     pub(super) device: Choice,

@@ -1,4 +1,4 @@
-//! What `fangs marginals` prints: one JSON object, or a few lines and a table.
+//! The output of `fangs marginals`: one JSON object, or a few lines and a table.
 
 use crate::cli::Exit;
 use crate::cli::values::certain_digits;
@@ -11,21 +11,21 @@ use serde::{Serialize, Serializer};
 use std::f64::consts::LN_10;
 use std::fmt;
 
-/// The object of a network, or a line of a case.
+/// The JSON object of a network, or the JSON line of a case.
 #[derive(Serialize)]
 pub struct Report<'a> {
     pub instance: &'a str,
     pub version: &'static str,
-    /// `PR` for the sum alone, `MAR` with posteriors, `MMAP` for the largest sum.
+    /// `PR` for the sum alone, `MAR` with posteriors, `MMAP` for marginal MAP.
     pub task: &'static str,
-    /// `exact`; `impossible evidence`: the sum is 0; `bounds`: it lies between two numbers; `memory`, `stopped`:
-    /// nothing is known.
+    /// `exact`; `impossible evidence` if the sum is 0; `bounds` if the sum lies between two numbers; `memory` or
+    /// `stopped` if there is no result.
     pub status: &'static str,
     pub ln_z: Option<f64>,
     pub log10_z: Option<f64>,
     pub error_bound: Option<f64>,
     pub posterior_error: Option<f64>,
-    /// Where tables did not fit: between what the sum's logarithm lies, and how many parts of it are exact or not.
+    /// Bounds on the sum's logarithm, if exact tables did not fit.
     #[serde(flatten)]
     pub bounds: Option<Bounds>,
     pub underflow: bool,
@@ -46,25 +46,25 @@ pub struct Report<'a> {
     pub evidence: Observed<'a>,
     pub soft: Weighed<'a>,
     pub marginals: Option<Posteriors<'a>>,
-    /// Intervals of the posteriors if the sum is bounded only.
+    /// Intervals of the posteriors, if the sum is only bounded.
     #[serde(rename = "marginal_bounds", skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals<'a>>,
-    /// The values of marginal MAP: of the largest sum, or of that of the lower bound.
+    /// The values of marginal MAP: the optimal ones, or those that have the lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignment: Option<Assigned>,
-    /// Whether the checker computed the sum at these values again.
+    /// Whether the checker recomputed the sum at these values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
 }
 
 impl Report<'_> {
-    /// The logarithm is known, within so much.
+    /// Sets the exact logarithm of the sum, within an absolute error.
     pub fn exact(&mut self, ln_z: f64, error_bound: f64) {
         self.status = "exact";
         (self.ln_z, self.log10_z, self.error_bound) = (Some(ln_z), Some(ln_z / LN_10), Some(error_bound));
     }
 
-    /// The logarithm lies between bounds.
+    /// Sets bounds on the logarithm of the sum, and returns the exit code.
     pub fn bounded(&mut self, last: SumBounds) -> Exit {
         self.bounds = Some(last.into());
         match last {
@@ -84,10 +84,10 @@ impl Report<'_> {
     }
 }
 
-/// Bounds from both sides.
+/// Lower and upper bound on the logarithm of a sum, and numbers of exact and open parts of the sum.
 #[derive(Serialize)]
 pub struct Bounds {
-    /// Null where nothing is known.
+    /// Lower bound on ln Z; null if there is none.
     pub ln_z_lower: Option<f64>,
     pub ln_z_upper: Option<f64>,
     pub exact_parts: u64,
@@ -101,37 +101,37 @@ impl From<SumBounds> for Bounds {
     }
 }
 
-/// Posteriors by names, in file order.
+/// Posteriors by names of variables, in the order of the file.
 pub struct Posteriors<'a> {
     pub potentials: &'a Potentials,
     pub found: &'a Marginals,
-    /// What was observed is left out unless variables were named.
+    /// Evidence whose variables are hidden; `None` if the user named variables.
     pub observed: Option<&'a Evidence>,
 }
 
-/// Intervals of posteriors by names, in file order.
+/// Intervals of posteriors by names of variables, in the order of the file.
 pub struct Intervals<'a> {
     potentials: &'a Potentials,
     /// Variables and the intervals of their values.
     each: Vec<(usize, Box<[Interval]>)>,
 }
 
-/// Names of variables and of their values, in the order of the variables given.
+/// Names of variables and of their values, in the given order of the variables.
 #[derive(Clone, Debug)]
 pub struct Assigned(Vec<(String, String)>);
 
-/// Observed values by names.
+/// Observed values by names of variables.
 pub struct Observed<'a>(pub &'a Potentials, pub &'a Evidence);
 
-/// Weights of values by names.
+/// Weights of values by names of variables.
 pub struct Weighed<'a>(pub &'a Potentials, pub &'a Evidence);
 
-/// The file's name of a variable, else its index.
+/// Returns the name of a variable in the file, or its index if it has none.
 fn key(potentials: &Potentials, variable: usize) -> String {
     potentials.variables[variable].name.as_ref().map_or_else(|| variable.to_string(), ToString::to_string)
 }
 
-/// The file's name of a value, else its index.
+/// Returns the name of a value in the file, or its index if it has none.
 fn value_name(potentials: &Potentials, variable: usize, value: usize) -> String {
     let names = potentials.variables[variable].values.as_deref();
     names.map_or_else(|| value.to_string(), |names| names[value].to_string())
@@ -182,7 +182,7 @@ impl Serialize for Observed<'_> {
 }
 
 impl Assigned {
-    /// The values of these variables.
+    /// Names the values of these variables.
     pub fn new(potentials: &Potentials, variables: &[u32], values: &[u32]) -> Self {
         let named = |(&v, &value): (&u32, &u32)| {
             (key(potentials, v as usize), value_name(potentials, v as usize, value as usize))
@@ -255,7 +255,7 @@ impl fmt::Display for Report<'_> {
             let potentials = self.evidence.0;
             write!(f, "{}", line(&key(potentials, *v)))?;
             for (value, [least, most]) in own.iter().enumerate() {
-                // outwards, so that what is shown holds
+                // rounded outwards, so that the interval that is shown holds
                 let (least, most) = ((least * 1e6).floor() / 1e6, (most * 1e6).ceil() / 1e6);
                 write!(f, "  {} {least:.6} to {most:.6}", line(&value_name(potentials, *v, value)))?;
             }
@@ -274,7 +274,7 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// The text of a `.MAR` file: the number of variables, then each one's domain size and posterior.
+/// Returns the text of a `.MAR` file: the number of variables, then the domain size and the posterior of each.
 pub fn mar(found: &Marginals) -> String {
     let mut text = format!("MAR\n{}", found.posteriors.len());
     for posterior in found.posteriors.iter() {

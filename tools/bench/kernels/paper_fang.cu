@@ -1,6 +1,6 @@
-// The paper's own algorithm (algorithms 1 to 4 of sections 3.2 and 3.4), literally: ratings and 64-bit prefix sums of
-// every possibility in global memory, the warps' segments in shared memory, a block for each state. Its picks are those
-// of `pass`.
+// The paper's own algorithm exactly as published (algorithms 1 to 4 of sections 3.2 and 3.4): ratings and 64-bit prefix
+// sums of every possibility in global memory, the warps' segments in shared memory, a block for each state. It selects
+// the possibilities that `pass` selects.
 #include "manhattan.cuh"
 
 template <u32 THREADS, class H>

@@ -1,11 +1,11 @@
 // The published operations on factors (Adoe, Chen, Doshi, "Fast solving of influence diagrams for multiagent planning
-// on GPU-enabled architectures", algorithms 1 and 2, section 4.1.2): a launch an operation, all results
-// in memory.
+// on GPU-enabled architectures", algorithms 1 and 2, section 4.1.2). Each operation is a launch, and all results are in
+// memory.
 
 #include "constants.cuh"
 #include "rng.cuh"
 
-// Where an index leads: for each of its digits a divisor and a modulus, and its strides in the second factor and in the
+// The digits of an index: for each of them a divisor and a modulus, and its strides in the second factor and in the
 // result.
 struct Digits {
     u32 count;
@@ -16,12 +16,12 @@ struct Place {
     u32 second, out;
 };
 
-// The index tables in shared memory.
+// Copies the index tables to shared memory.
 __device__ __forceinline__ void share(Digits &shared, const Digits &given) {
     for (u32 i = threadIdx.x; i < sizeof(Digits) / 4; i += blockDim.x) ((u32 *)&shared)[i] = ((const u32 *)&given)[i];
 }
 
-// index = sum of state * stride, state = index / stride mod size.
+// Computes index = sum of state * stride with state = index / stride mod size.
 __device__ __forceinline__ Place find(const Digits &digits, u32 index) {
     Place place = {0, 0};
     for (u32 i = 0; i < digits.count; i++) {
@@ -38,14 +38,15 @@ struct Times {
 struct Plus {
     __device__ __forceinline__ static double of(double a, double b) { return a + b; }
 };
-// 0/0 is 0; subnormal probabilities have no digits to divide by.
+// Divides; 0/0 is 0, and subnormal divisors count as 0 because they have too few digits.
 struct Over {
     __device__ __forceinline__ static double of(double a, double b) { return b < 2.2250738585072014e-308 ? 0 : a / b; }
 };
 
-// Algorithm 1: a thread for each entry of the first factor, `own` being its digits. The second one comes to shared
-// memory chunk by chunk, as far as the block reads it. What the variables in common add to an index is computed once;
-// each thread takes all `times` values of the second factor's others, whose digits are `others`, as they lie.
+// Algorithm 1. Each entry of the first factor has a thread, whose digits are `own`. The second factor is copied to
+// shared memory chunk by chunk, as far as the block reads it. The contribution of the common variables to an index is
+// computed once. Each thread visits all `times` combinations of the second factor's other variables, whose digits are
+// `others`, in their order.
 template <class OP>
 __global__ void join(
     double *out, const double *first, const double *second, Digits own, Digits others, u32 entries, u32 times) {
@@ -78,8 +79,8 @@ __global__ void join(
     }
 }
 
-// Algorithm 2, and the same for the largest: a thread for each entry that is made, `own` being its digits and `others`
-// those of the variable that goes. What is chosen for the largest lies behind the entries.
+// Algorithm 2, and its variant for the maximum. Each entry of the result has a thread, whose digits are `own`; `others`
+// are the digits of the eliminated variable. The choices of the maximum follow the entries.
 template <bool LARGEST>
 __global__ void marginalise(double *out, const double *factor, Digits own, Digits others, u32 entries, u32 times) {
     __shared__ Digits of_out, of_others;

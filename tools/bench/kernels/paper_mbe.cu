@@ -1,8 +1,8 @@
-// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally: the joint table in memory, one pass over
-// it for each function with a division and a remainder for each axis, then a pass that eliminates. `terms.cuh` comes
-// before it.
+// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4) exactly as described: the joint table is in memory,
+// each function has a pass over it with a division and a remainder for each axis, then a pass eliminates. `terms.cuh`
+// precedes it.
 
-// Adds a function to the joint table. `I` holds the number of the joint table's rows.
+// Adds a function to the joint table. `I` is the type of row numbers.
 template <class I> __global__ void aggregate(int *joint, const int *table, Terms terms, u64 rows) {
     __shared__ Terms shared;
     shared.share(terms);
@@ -10,7 +10,7 @@ template <class I> __global__ void aggregate(int *joint, const int *table, Terms
     if (row < rows) joint[row] += table[shared.place((I)row)];
 }
 
-// The least of each run of `domain` rows: the eliminated variable is the last axis.
+// Takes the minimum of each run of `domain` rows: the eliminated variable is the last axis.
 template <class I> __global__ void eliminate(int *out, const int *joint, u32 domain, u64 rows) {
     const u64 row = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;

@@ -1,8 +1,8 @@
 //! The published elimination on the device (Fioretto et al., GpuBE, sections 5.3 and 5.4): the host's side of
 //! `paper_mbe.cu`, as a baseline of the tables `mbe` and `dcop`.
 //!
-//! A joint table of all variables of a bucket lies in memory, the eliminated variable last. Each function is added to
-//! it in a pass, and a last pass takes the least over the eliminated variable.
+//! A joint table of all variables of a bucket is held in memory, with the eliminated variable as the last axis. Each
+//! function is added to it in a pass, and a last pass takes the minimum over the eliminated variable.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -20,27 +20,28 @@ use std::time::Instant;
 /// Threads of a block.
 const THREADS: u32 = 256;
 
-/// Its kernels, to compile without a device.
+/// Returns the source of the published kernels, which compile without a device.
 pub(super) fn source() -> Source {
     let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
     let text = terms::before("paper_mbe.cu", include_str!("../kernels/paper_mbe.cu"));
     kernels.into_iter().fold(text.asserts::<Terms>(), Source::kernel)
 }
 
-/// A table on the device, and where it has its entry for a row of the joint table.
+/// A table on the device, and its index for each row of the joint table.
 pub(super) struct Aggregated {
     table: CudaSlice<i32>,
     terms: Terms,
 }
 
 impl Aggregated {
-    /// A table of some axes of the joint table, in that order; the joint table has these sizes.
+    /// Uploads a table. `axes` are its axes in the joint table, in that order, and `sizes` the sizes of the joint
+    /// table.
     pub fn new(cuda: &Cuda, table: &[i32], axes: &[usize], sizes: &[u32]) -> Result<Self, DeviceError> {
         Ok(Aggregated { table: cuda.upload(table)?, terms: Terms::new(axes, sizes) })
     }
 }
 
-/// Adds tables to a joint table and takes the least of each run of `domain` rows.
+/// Adds tables to a joint table and takes the minimum of each run of `domain` rows.
 pub(super) fn join(
     cuda: &Arc<Cuda>,
     tables: &[Aggregated],
@@ -70,9 +71,9 @@ pub(super) fn join(
     }
 }
 
-/// DPOP or ADPOP along a plan with the published kernels, one agent after the other: tables go up and the message comes
-/// down, as in the paper. The bound, and what each agent spent, by variable; none where a joint table does not fit the
-/// device, or costs do not fit the 32 bits that the kernels add in.
+/// Runs DPOP or ADPOP along a plan with the published kernels, one agent after another; each agent copies its tables to
+/// the device and its message back, as in the paper. Returns the bound and the time of each agent, by variable. Returns
+/// `None` if a joint table does not fit the device, or costs do not fit the 32 bits in which the kernels add.
 pub(super) fn dpop(
     gpu: &Gpu,
     problem: &Problem,
@@ -80,7 +81,7 @@ pub(super) fn dpop(
     stop: &Stop,
 ) -> Result<Option<(Cost, Vec<Spent>)>, Error> {
     let failed = |error: DeviceError| Error::Internal(format!("the published kernels: {error}"));
-    // a joint table, and inputs and a message that are smaller
+    // half of the memory for a joint table, because inputs and a message are smaller
     let room = gpu.budget().map_err(failed)? / 2 / size_of::<i32>() as u64;
     if !is_for_them(plan, room) {
         return Ok(None);
@@ -93,7 +94,7 @@ pub(super) fn dpop(
     Ok(Some((lower, spent)))
 }
 
-/// Whether joint tables have at most so many entries, and sums of entries keep within 32 bits.
+/// Returns whether joint tables have at most `room` entries and sums of entries fit 32 bits.
 fn is_for_them(plan: &Plan, room: u64) -> bool {
     plan.costs.width == Width::I32
         && plan.steps.iter().all(|step| {
@@ -102,7 +103,7 @@ fn is_for_them(plan: &Plan, room: u64) -> bool {
         })
 }
 
-/// The bound of a plan whose buckets `message` computes, given their variables.
+/// Returns the bound of a plan. `message` computes the message of a bucket.
 fn along(
     problem: &Problem,
     plan: &Plan,
@@ -113,7 +114,7 @@ fn along(
     let mut total = 0;
     for step in plan.steps.iter() {
         let mut made = message(Bucket::new(problem, plan, step, &messages), plan.sequence[step.position as usize])?;
-        // what is forbidden stays what it is, so that sums keep within 32 bits
+        // forbidden entries are capped, so that sums fit 32 bits
         made.iter_mut().for_each(|entry| *entry = cap.min(*entry));
         total += if step.scope.is_empty() { Cost::from(made[0]) } else { 0 };
         messages.push(made);
@@ -121,12 +122,12 @@ fn along(
     Ok(lower_bound(problem.constant, plan, total))
 }
 
-/// What a bucket joins. Axes are those of the variables from the last eliminated to the first, so that the one
-/// eliminated here is last, and the next one is last in the message.
+/// The inputs of a bucket. Axes are ordered from the variable eliminated last to the one eliminated first, so that the
+/// variable eliminated here is the last axis, and the next one is the last axis of the message.
 struct Bucket {
-    /// Of the joint table.
+    /// The sizes of the joint table.
     sizes: Vec<u32>,
-    /// Tables and their axes in the joint table.
+    /// The tables and their axes in the joint table.
     tables: Vec<(Vec<i32>, Vec<usize>)>,
 }
 
@@ -152,7 +153,7 @@ impl Bucket {
         }
     }
 
-    /// Values of the variable that is eliminated, and entries of the message.
+    /// Returns the number of values of the eliminated variable and the number of entries of the message.
     fn shape(&self) -> (u32, usize) {
         let entries = |sizes: &[u32]| sizes.iter().map(|&size| size as usize).product();
         self.sizes.split_last().map_or((1, 1), |(&domain, others)| (domain, entries(others)))
@@ -187,7 +188,7 @@ mod tests {
     use fangs_testing::problems::random;
 
     impl Bucket {
-        /// What the kernels do, on the host.
+        /// Computes the message as the kernels do, on the host.
         fn on_host(&self) -> Vec<i32> {
             let (domain, entries) = self.shape();
             let row = |row: u64| -> i32 {
@@ -199,7 +200,8 @@ mod tests {
         }
     }
 
-    /// Bounds by the published algorithm, its two kernels on the host or on a device, are those of plans.
+    /// Checks that bounds by the published algorithm, with its two kernels on the host or on a device, equal those of
+    /// plans.
     fn compare(cases: u64, gpu: Option<&Gpu>) {
         let (mut rng, stop) = (Rng::new(71), Stop::new());
         let (mut compared, mut split, mut infeasible) = (0, 0, 0);

@@ -1,8 +1,8 @@
 //! The experiments of the papers on DPOP with a device: tables 1 to 3 and figure 10 of Fioretto, Pontelli, Yeoh and
 //! Dechter (2018), whose figures 4 and 5 of 2015 vary the same parameters.
 //!
-//! The papers do not state their instances, so each row has what decides its time: the induced width and the
-//! combinations looked at. Dense tables take the same time whatever share of their entries is forbidden.
+//! The papers do not state their instances, so each row has the numbers that determine its time: the induced width and
+//! the combinations visited. Dense tables take the same time whatever share of their tuples is forbidden.
 
 use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;
@@ -15,10 +15,11 @@ use fangs_dcop::{Clocks, Latency, Place, Spent, Traffic, run_agents, run_levels}
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Seconds on the papers' GTX Titan: bucket elimination, and DPOP simulated.
+/// The seconds on the papers' GTX Titan of bucket elimination and of simulated DPOP; `None` if the papers
+/// have none.
 type Titan = Option<(f64, f64)>;
 
-/// Variables, values, density of the random networks of table 1.
+/// The variables, values and densities of the random networks of table 1.
 const RANDOM: [(u32, u32, f64, Titan); 22] = [
     (10, 10, 0.3, Some((0.008, 0.001))),
     (11, 10, 0.3, Some((0.010, 0.001))),
@@ -44,7 +45,7 @@ const RANDOM: [(u32, u32, f64, Titan); 22] = [
     (10, 10, 0.9, Some((3.853, 1.322))),
 ];
 
-/// Variables and values of the scale-free networks of table 2; where there is no time, memory ran out.
+/// The variables and values of the scale-free networks of table 2. Without times, memory ran out.
 const SCALE_FREE: [(u32, u32, Titan); 15] = [
     (10, 10, Some((0.111, 0.064))),
     (11, 10, Some((0.120, 0.057))),
@@ -63,7 +64,7 @@ const SCALE_FREE: [(u32, u32, Titan); 15] = [
     (10, 100, None),
 ];
 
-/// Columns and values of the grids of table 3, whose widths are those of four rows.
+/// The columns and values of the grids of table 3, whose widths are those of grids with four rows.
 const GRID: [(u32, u32, Titan); 15] = [
     (5, 10, Some((0.022, 0.001))),
     (6, 10, Some((0.029, 0.001))),
@@ -82,94 +83,95 @@ const GRID: [(u32, u32, Titan); 15] = [
     (10, 100, None),
 ];
 
-/// Rows of the grids of table 3.
+/// The number of rows of the grids of table 3.
 const ROWS: u32 = 4;
 
-/// Seconds of a run that is not repeated.
+/// The seconds from which on a run is not repeated.
 const LONG_S: f64 = 5.0;
 
-/// The sizes of mini-buckets of figure 10 and table 5, on networks of 20 variables.
+/// The numbers z of variables of a mini-bucket in figure 10 and table 5, on networks of 20 variables.
 const Z: std::ops::RangeInclusive<u32> = 2..=10;
 
-/// The values of their variables.
+/// The number of values of each variable in figure 10 and table 5.
 pub const VALUES: u32 = 25;
 
-/// The parts of the experiments.
+/// The names of the experiments.
 pub const TABLES: [&str; 4] = ["random", "scale-free", "grid", "adpop"];
 
-/// A network of an experiment and what is run on it.
+/// A network of an experiment, and the algorithm that runs on it.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// One of [`TABLES`].
     pub table: &'static str,
-    /// The kind that is generated, its parameters, and its seed.
+    /// The kind of the generated network.
     pub kind: &'static str,
     parameters: Vec<(&'static str, String)>,
     n: u32,
     d: u32,
-    /// Variables of a mini-bucket; exact where there is no number.
+    /// The number z of variables of a mini-bucket; `None` for exact elimination.
     pub z: Option<u32>,
     titan: Titan,
 }
 
-/// What a row is measured with.
+/// Options of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct DcopOptions<'a> {
     /// The device, if there is one.
     pub gpu: Option<&'a Arc<Gpu>>,
-    /// Whether the CPU is measured, too.
+    /// Whether the CPU is also measured.
     pub cpu: bool,
-    /// Whether the device runs the published kernels, too.
+    /// Whether the device also runs the published kernels.
     pub paper: bool,
-    /// Bytes of tables.
+    /// The maximum bytes of tables.
     pub memory: u64,
-    /// Combinations from which on a row is left out.
+    /// The number of combinations from which on a row is not measured.
     pub most_joint_entries: f64,
-    /// The share of entries that are forbidden.
+    /// The share of tuples that are forbidden.
     pub p2: f64,
 }
 
-/// Measurements of one network, in seconds; none where it was not run.
+/// The measurements of one network, in seconds; `None` if a method did not run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DcopRow {
     /// One of [`TABLES`].
     pub table: &'static str,
-    /// What was generated: `fangs generate` with these parameters.
+    /// The generated network: the arguments of `fangs generate`.
     pub network: String,
-    /// Variables.
+    /// The number of variables.
     pub n: u32,
-    /// Values of each.
+    /// The number of values of each variable.
     pub d: u32,
-    /// Variables of a mini-bucket; exact where there is none.
+    /// The number z of variables of a mini-bucket; `None` for exact elimination.
     pub z: Option<u32>,
-    /// Induced width of the order.
+    /// The induced width of the order.
     pub width: u32,
-    /// Combinations of all buckets.
+    /// The number of combinations of all buckets.
     pub joint_entries: f64,
-    /// Entries of the largest message.
+    /// The number of entries of the largest message.
     pub largest_table: f64,
-    /// The bound, in the network's units; equal to the optimum where nothing is split.
+    /// The lower bound in the network's units; it equals the optimum if no bucket is split.
     pub bound: Option<i64>,
-    /// Bucket or mini-bucket elimination on the CPU and on the device.
+    /// The time of bucket or mini-bucket elimination on the CPU.
     pub be_cpu_s: Option<f64>,
-    /// The same on the device.
+    /// The time of bucket or mini-bucket elimination on the device.
     pub be_device_s: Option<f64>,
-    /// DPOP or ADPOP, simulated, on the CPU and on the device.
+    /// The simulated time of DPOP or ADPOP on the CPU.
     pub dpop_cpu_s: Option<f64>,
-    /// The same on the device.
+    /// The simulated time of DPOP or ADPOP on the device.
     pub dpop_device_s: Option<f64>,
-    /// The share of copies to and from the device of what its agents spent.
+    /// The fraction of the agents' time that copies to and from the device take.
     pub transfers: Option<f64>,
-    /// DPOP or ADPOP, simulated, with the published kernels on the device; none where a joint table does not fit it.
+    /// The simulated time of DPOP or ADPOP with the published kernels on the device; `None` if a joint table does not
+    /// fit.
     pub paper_s: Option<f64>,
-    /// The paper's times on a GTX Titan, for networks of its own.
+    /// The paper's time of bucket elimination on a GTX Titan, for its own networks.
     pub titan_be_s: Option<f64>,
-    /// The same for DPOP.
+    /// The paper's time of simulated DPOP on a GTX Titan, for its own networks.
     pub titan_dpop_s: Option<f64>,
 }
 
-/// All settings of a part, for a seed: a share of forbidden entries, and the values of variables where sizes of
-/// mini-buckets vary.
+/// Returns all settings of an experiment. `p2` is the share of forbidden tuples; `values` are the values of each
+/// variable if the sizes of mini-buckets vary.
 pub fn settings(table: &str, p2: f64, values: u32) -> Vec<Setting> {
     let text = |number: &dyn std::fmt::Display| number.to_string();
     let of = |table, kind, parameters: Vec<(&'static str, String)>, (n, d), z, titan| {
@@ -201,10 +203,10 @@ pub fn settings(table: &str, p2: f64, values: u32) -> Vec<Setting> {
     }
 }
 
-/// Measures a setting with a seed.
+/// Measures a setting on the network of a seed.
 ///
 /// # Errors
-/// A network that cannot be generated; no memory; [`Error::Stopped`].
+/// An error if the network cannot be generated or memory is too small; [`Error::Stopped`].
 pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop) -> Result<DcopRow, Error> {
     let parameters: Vec<(&str, &str)> =
         setting.parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -269,7 +271,7 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
         let Some(gpu) = gpu.filter(|_| options.paper) else { continue };
         let (lower, paper) = median(LONG_S, || {
             let Some((lower, mut spent)) = buckets::dpop(gpu, &problem, &plan, stop)? else { return Ok((None, 0.0)) };
-            // the values are chosen on the host
+            // values are chosen on the host
             spent.iter_mut().zip(&agents.spent).for_each(|(paper, own)| paper.value_s = own.value_s);
             Ok((Some(lower), simulated(&spent)))
         })?;

@@ -1,13 +1,13 @@
 //! The experiments of Adoe, Chen and Doshi on interactive diagrams with a device: table 1 (two agents and a tiger) and
 //! table 2 (an aircraft and a fugitive).
 //!
-//! Each row is solved twice: with models merged that act alike, along beliefs; and by the paper's method, elimination
-//! of the flat diagram in which only equal beliefs are one model, on the CPU and on a device. The tables of the
-//! aircraft are our own, as the paper states none.
+//! Each row is solved in two ways: along beliefs, with behaviourally equivalent models merged; and by the paper's
+//! method, elimination of the flat diagram in which only models with equal beliefs are merged, on the CPU and on a
+//! device. The tables of the aircraft are those of Fangs, because the paper states none.
 //!
-//! On a device two eliminations are measured with the paper's kernels, too, and with ours in the same way: that of the
-//! flat diagram, and those of the other agent's models one after the other, each as the diagram of a process, which is
-//! how the paper solves them.
+//! On a device two eliminations are also measured with the paper's kernels, and with those of Fangs in the same way:
+//! the elimination of the flat diagram, and those of the other agent's models one after another, each as the diagram of
+//! a process, which is how the paper solves them.
 
 use crate::elimination::Gpu;
 use crate::error::Error;
@@ -27,14 +27,15 @@ use std::time::Instant;
 /// The experiments.
 pub const EXPERIMENTS: [&str; 3] = ["tiger", "uav", "blocks"];
 
-/// Steps of the first agent and those that the other one has to go at first, models, and threads of a block of the
-/// paper's kernels.
+/// The sizes of an experiment: models of the other agent, steps of the first agent, steps that the other agent has to
+/// go at first, and threads of a block of the paper's kernels.
 struct Sizes {
     models: &'static [usize],
     t1: &'static [usize],
     t0: &'static [usize],
     threads: &'static [u32],
-    /// The paper's seconds, CPU and GPU (a GTX 480), by models, then by steps of the first agent, then of the other.
+    /// The paper's seconds on its CPU and its GPU (a GTX 480), by models, then by steps of the first agent, then of the
+    /// other.
     paper: &'static [(f64, f64)],
 }
 
@@ -42,7 +43,7 @@ const ALWAYS: &[u32] = &[factors::THREADS];
 const TIGER: Sizes =
     Sizes { models: &[10, 50, 100], t1: &[3, 4, 5], t0: &[6, 7, 8, 9], threads: ALWAYS, paper: &TIGER_S };
 const UAV: Sizes = Sizes { models: &[10, 25, 50], t1: &[3], t0: &[3, 4, 5], threads: ALWAYS, paper: &UAV_S };
-/// Figure 9, whose text does not say how many steps the other agent has to go.
+/// The sizes of figure 9, whose text does not state the steps of the other agent.
 const BLOCKS: Sizes = Sizes {
     models: &[10],
     t1: &[3],
@@ -102,82 +103,83 @@ const UAV_S: [(f64, f64); 9] = [
     (845.1, 99.3),
 ];
 
-/// Seconds of a run that is not repeated.
+/// The seconds from which on a run is not repeated.
 const LONG_S: f64 = 1.0;
 
-/// A row before it is measured.
+/// The setting of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecideSetting {
     /// The experiment.
     pub table: &'static str,
-    /// Models of the other agent.
+    /// The number of models of the other agent.
     pub models: usize,
-    /// Steps of the first agent.
+    /// The steps of the first agent.
     pub t1: usize,
-    /// Steps that the other agent has to go.
+    /// The steps that the other agent has to go.
     pub t0: usize,
-    /// Threads of a block of the paper's kernels.
+    /// The threads of a block of the paper's kernels.
     pub threads: u32,
-    /// The paper's seconds, CPU and GPU; those of figure 9 are a curve without numbers.
+    /// The paper's seconds, CPU and GPU; `None` for figure 9, which is a curve without numbers.
     pub paper: Option<(f64, f64)>,
 }
 
-/// What is measured.
+/// Options of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct DecideOptions<'a> {
-    /// The device.
+    /// The device, if there is one.
     pub gpu: Option<&'a Arc<Gpu>>,
-    /// Whether the paper's method runs on the CPU where there is a device.
+    /// Whether the paper's method also runs on the CPU if there is a device.
     pub cpu: bool,
-    /// Bytes of tables.
+    /// The maximum bytes of tables.
     pub memory: u64,
 }
 
-/// A row of the tables. Seconds are those of everything but reading the file; nothing where tables had no room.
+/// A row of the tables. Times are in seconds, for everything but reading the file; `None` if the tables do not fit in
+/// memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct DecideRow {
     /// The experiment.
     pub table: &'static str,
-    /// Models of the other agent at the beginning, and at the last step.
+    /// The number of models of the other agent at the beginning.
     pub models: usize,
-    /// The same.
+    /// The number of models of the other agent at the last step.
     pub last_models: usize,
-    /// Steps of the first agent.
+    /// The steps of the first agent.
     pub t1: usize,
-    /// Steps that the other agent has to go.
+    /// The steps that the other agent has to go.
     pub t0: usize,
-    /// The value.
+    /// The maximum expected utility.
     pub meu: Option<f64>,
-    /// With models merged, along beliefs.
+    /// The time along beliefs, with models merged.
     pub merged_s: f64,
-    /// By the paper's method.
+    /// The time of the paper's method on the CPU.
     pub cpu_s: Option<f64>,
-    /// The same on the device.
+    /// The time of the paper's method on the device.
     pub device_s: Option<f64>,
-    /// How many times faster that is.
+    /// The time of the paper's method on the CPU divided by that on the device.
     pub speed_up: Option<f64>,
-    /// Mean entries of joint tables of probabilities, and of those with utilities.
+    /// The mean number of entries of joint tables of probabilities.
     pub mean_probability_factor: Option<f64>,
-    /// The same.
+    /// The mean number of entries of joint tables with utilities.
     pub mean_utility_factor: Option<f64>,
-    /// The flat diagram alone, on the device, by our kernels and by the paper's.
+    /// The time of the flat diagram alone on the device, by the kernels of Fangs.
     pub flat_s: Option<f64>,
-    /// The same.
+    /// The time of the flat diagram alone on the device, by the paper's kernels.
     pub paper_kernels_flat_s: Option<f64>,
-    /// The other agent's models alone, one after the other, each as a diagram, on the device, by our kernels and by the
-    /// paper's.
+    /// The time of the other agent's models alone on the device, one after another as diagrams, by the kernels of
+    /// Fangs.
     pub level0_s: Option<f64>,
-    /// The same.
+    /// The time of the other agent's models alone on the device, one after another as diagrams, by the paper's kernels.
     pub paper_kernels_level0_s: Option<f64>,
-    /// Threads of a block of the paper's kernels.
+    /// The threads of a block of the paper's kernels.
     pub block: u32,
-    /// The paper's seconds on its CPU and its GTX 480, all models included.
+    /// The paper's time on its CPU, all models included.
     pub paper_cpu_s: Option<f64>,
-    /// The same.
+    /// The paper's time on its GTX 480, all models included.
     pub paper_gpu_s: Option<f64>,
 }
 
-/// The rows of an experiment.
+/// Returns the settings of an experiment; none if its name is unknown.
 pub fn decide_settings(table: &str) -> Vec<DecideSetting> {
     let Some(&table) = EXPERIMENTS.iter().find(|known| **known == table) else { return Vec::new() };
     let Sizes { models, t1, t0, threads, paper } = match table {
@@ -210,7 +212,7 @@ impl Planned {
         Ok(Planned { pairs, plan })
     }
 
-    /// Of the other agent's models, which solve processes.
+    /// Returns the diagrams of the other agent's models, which solve processes.
     fn of_models(idid: &Idid, stop: &Stop) -> Result<Vec<Planned>, Error> {
         let Other::Alone(process) = &idid.other else {
             return Err(Error::Internal(format!("{}: its models are interactive themselves", idid.name)));
@@ -223,8 +225,8 @@ impl Planned {
     }
 }
 
-/// Seconds from functions on the host to values and policies there, one diagram after the other: by our kernels and by
-/// the paper's; nothing where tables have no room. The values must agree.
+/// Measures the seconds from functions on the host to values and policies there, one diagram after another, by the
+/// kernels of Fangs and by the paper's. A time is `None` if the tables do not fit in memory. The values must agree.
 fn compared(
     diagrams: &[Planned],
     gpu: &Arc<Gpu>,
@@ -237,7 +239,7 @@ fn compared(
     let published = OnDevice::new(gpu.cuda(), threads, room)?;
     let timed = |by: &dyn Fn(&Planned) -> Result<Option<Outcome>, Error>| {
         let one = |planned: &Planned| Ok::<_, Error>(by(planned)?.map(|found| found.worth(false)));
-        // kernels are compiled by the first diagram
+        // the first diagram compiles the kernels
         let _ = diagrams.first().map(one).transpose()?;
         median(LONG_S, || {
             let begun = Instant::now();
@@ -258,7 +260,7 @@ fn compared(
 /// Measures a row.
 ///
 /// # Errors
-/// [`Error::Stopped`]; values that do not agree.
+/// [`Error::Stopped`]; an error if values do not agree.
 pub fn decide(setting: &DecideSetting, options: DecideOptions<'_>, stop: &Stop) -> Result<DecideRow, Error> {
     let DecideSetting { table, models, t1, t0, threads, paper } = *setting;
     let parameters = [("models", models), ("t1", t1), ("t0", t0)].map(|(name, value)| (name, value.to_string()));
@@ -273,14 +275,14 @@ pub fn decide(setting: &DecideSetting, options: DecideOptions<'_>, stop: &Stop) 
         Ok((found, begun.elapsed().as_secs_f64()))
     };
     let (merged, merged_s) = solve(Method::BeliefTree, Arc::default())?;
-    // where tables have no room there is no exact value, and nothing to compare
+    // if tables do not fit in memory there is no exact value to compare
     let flat = |device| Ok::<_, Error>(Some(solve(Method::Eliminate, device)?).filter(|(found, _)| found.exact));
     let on_cpu = if options.cpu || options.gpu.is_none() { flat(Arc::default())? } else { None };
     let on_device = match options.gpu {
         None => None,
         Some(gpu) => {
             let device = || Arc::new(Device::open(gpu.clone(), |_: &str| ()));
-            // kernels are compiled by the first run
+            // the first run compiles the kernels
             drop(flat(device())?);
             let device = device();
             flat(device.clone())?.filter(|_| device.name() != "cpu")
@@ -347,7 +349,8 @@ mod tests {
         assert_eq!((of("uav", (25, 3, 5)), of("blocks", (10, 3, 6))), (Some((462.4, 55.6)), None));
     }
 
-    /// Values by the paper's kernels agree with ours, or the row is an error; without room there is no time.
+    /// Values by the paper's kernels must agree with those of Fangs, or the row is an error. A row without room has no
+    /// time.
     #[test]
     fn rows_have_the_seconds_of_the_papers_kernels() {
         let Some(cuda) = fangs_testing::gpu() else { return };

@@ -1,10 +1,10 @@
-//! The published operations on factors (Adoe, Chen, Doshi, algorithms 1 and 2): the host's side of
-//! `paper_id.cu`, as a baseline of the table `decide`.
+//! The published operations on factors (Adoe, Chen, Doshi, algorithms 1 and 2): the host's side of `paper_id.cu`, as a
+//! baseline of the table `decide`.
 //!
 //! Diagrams are eliminated along the plans that `fangs decide` follows, with the paper's operations: probabilities are
-//! multiplied two by two, utilities added up two by two, the two multiplied, the variable summed out, and the sum
-//! divided (section 2.1); a decision takes the largest. Each is a launch, whose result lies in memory. What the paper
-//! leaves open is done as is better for it: docs/benchmarks.md says what.
+//! multiplied in pairs, utilities are added in pairs, the two results are multiplied, the variable is summed out, and
+//! the sum is divided (section 2.1). A decision takes the maximum. Each operation is a launch whose result is in
+//! memory. Choices that the paper leaves open are made in its favour; docs/benchmarks.md lists them.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -21,14 +21,14 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Threads of a block that the paper found best (figure 9).
+/// The threads of a block that the paper found best (figure 9).
 pub(super) const THREADS: u32 = 512;
 
-/// Entries of a factor that a block holds in shared memory at a time (section 5).
+/// The entries of a factor that a block holds in shared memory at a time (section 5).
 const CHUNK: usize = 512;
 
 device_structs! {
-    /// `Digits` of `paper_id.cu`.
+    /// Mirrors `Digits` in `paper_id.cu`.
     #[derive(Clone, Copy, Debug)]
     struct Digits as "Digits" {
         count: u32,
@@ -40,7 +40,8 @@ device_structs! {
 }
 
 impl Digits {
-    /// Of indices over axes of these sizes, the last one running fastest, with strides along them.
+    /// Returns the digits of indices over axes of the given sizes, of which the last varies fastest, with strides along
+    /// them.
     fn new(sizes: &[usize], second: &[usize], out: &[usize]) -> Digits {
         let mut digits =
             Digits { count: sizes.len() as u32, div: [1; AXES], modulus: [1; AXES], second: [0; AXES], out: [0; AXES] };
@@ -57,7 +58,7 @@ impl Digits {
     }
 }
 
-/// What is done to two entries.
+/// The operation on two entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Times,
@@ -65,24 +66,26 @@ enum How {
     Over,
 }
 
-/// A launch.
+/// The parameters of a launch.
 #[derive(Clone, Copy, Debug)]
 struct Job {
-    /// Of a thread's number, and of what each thread goes through.
+    /// The digits of a thread's number.
     own: Digits,
+    /// The digits of the entries that each thread visits.
     others: Digits,
-    /// Threads, and steps of each.
+    /// The number of threads.
     entries: u32,
+    /// The number of entries that each thread visits.
     times: u32,
-    /// Entries that are made.
+    /// The number of entries of the result.
     made: usize,
 }
 
-/// What operates on factors.
+/// The operations on factors, by a backend.
 trait Operations {
     type Factor;
     fn upload(&self, entries: &[f64]) -> Result<Self::Factor, DeviceError>;
-    /// Algorithm 1, whatever it does to two entries.
+    /// Joins two factors (algorithm 1) by the operation `how`.
     fn join(
         &self,
         how: How,
@@ -90,16 +93,17 @@ trait Operations {
         second: &Self::Factor,
         job: &Job,
     ) -> Result<Self::Factor, DeviceError>;
-    /// Algorithm 2, or the same for the largest, behind which is what was chosen.
+    /// Sums out a variable (algorithm 2). If `largest` is set, it takes the maximum instead, and the chosen values
+    /// follow the entries.
     fn marginalise(&self, largest: bool, factor: &Self::Factor, job: &Job) -> Result<Self::Factor, DeviceError>;
     fn read(&self, factor: &Self::Factor, entries: Range<usize>) -> Result<Vec<f64>, DeviceError>;
 }
 
-/// Makes the tables of steps, an operation at a time.
+/// Computes the tables of steps, one operation at a time.
 struct Published<'a, O: Operations> {
     plan: &'a Plan,
     operations: &'a O,
-    /// By decision, its largest utilities and how many there are.
+    /// For each decision, the factor of its maximum utilities and their number.
     largest: Vec<(Rc<O::Factor>, usize)>,
 }
 
@@ -132,7 +136,7 @@ impl<O: Operations> Published<'_, O> {
         Ok(Table { scope, entries: Rc::new(entries), error: 0.0 })
     }
 
-    /// Two by two. The larger factor is the first, whose entries have a thread each.
+    /// Joins factors in pairs. The larger factor of a pair is the first, and each of its entries has a thread.
     fn all(&self, how: How, factors: &[Factor<O>]) -> Result<Option<Factor<O>>, Error> {
         let Some((first, rest)) = factors.split_first() else { return Ok(None) };
         let mut made = Table { scope: first.scope.clone(), entries: first.entries.clone(), error: 0.0 };
@@ -188,7 +192,7 @@ impl<O: Operations> Maker for Published<'_, O> {
         Ok((product.map(|_| sum.entries), made))
     }
 
-    /// The largest of all, as in section 2.1; that they are the same is looked at by our own elimination.
+    /// Takes the maximum of all entries, as in section 2.1. The elimination of Fangs checks that they are equal.
     fn constant(&mut self, step: &Step, probabilities: &[Factor<O>], _: f64) -> Result<Rc<O::Factor>, Error> {
         let product = self.all(How::Times, probabilities)?;
         let product = product.ok_or_else(|| Error::Internal("a product of no probabilities".into()))?;
@@ -210,8 +214,8 @@ impl<O: Operations> Maker for Published<'_, O> {
     }
 }
 
-/// Eliminates along a plan. What is chosen is read, too; nothing of it is called certain, as the paper counts no
-/// roundings.
+/// Eliminates along a plan. The choices are read as well. None of them counts as certain, because the paper does not
+/// count rounding errors.
 fn along<O: Operations>(operations: &O, pairs: &Pairs, plan: &Plan, stop: &Stop) -> Result<Outcome, Error> {
     let begun = begin(pairs, plan)?;
     let upload = |tables: &[Table<Storage<f64>>]| -> Result<Vec<Factor<O>>, Error> {
@@ -234,7 +238,7 @@ fn along<O: Operations>(operations: &O, pairs: &Pairs, plan: &Plan, stop: &Stop)
     finish(plan, &begun, &left, 0, picks, stop)
 }
 
-/// The kernels, to compile without a device.
+/// Returns the source of the kernels, which compile without a device.
 pub(super) fn source() -> Source {
     let shared = constants! { u32: AXES, CHUNK; };
     let text = kernels::own("paper_id.cu", include_str!("../kernels/paper_id.cu")).declare(&shared).asserts::<Digits>();
@@ -246,7 +250,7 @@ const KERNELS: [&str; 5] = ["join<Times>", "join<Plus>", "join<Over>", "marginal
 /// Chunks of device memory that no factor uses.
 type Free = Rc<RefCell<Vec<CudaSlice<f64>>>>;
 
-/// A factor in a chunk of memory, perhaps a larger one, which goes back where the factor ends (section 5).
+/// A factor in a chunk of memory that may be larger. The chunk becomes free when the factor is dropped (section 5).
 struct Chunk {
     memory: Option<CudaSlice<f64>>,
     free: Free,
@@ -264,19 +268,19 @@ pub(super) struct OnDevice {
     threads: u32,
     kernels: Vec<Kernel>,
     free: Free,
-    /// Bytes of factors.
+    /// The maximum bytes of factors.
     room: u64,
 }
 
 impl OnDevice {
-    /// Blocks of so many threads, and factors of so many bytes.
+    /// Loads the kernels, with blocks of `threads` threads and at most `room` bytes of factors.
     pub fn new(cuda: &Arc<Cuda>, threads: u32, room: u64) -> Result<Self, Error> {
         let module = cuda.load(&source()).map_err(failed)?;
         let kernels = KERNELS.map(|name| module.kernel(name, 0)).into_iter().collect::<Result<_, _>>();
         Ok(OnDevice { cuda: cuda.clone(), threads, kernels: kernels.map_err(failed)?, free: Free::default(), room })
     }
 
-    /// Eliminates along a plan; nothing where its factors have no room.
+    /// Eliminates along a plan; `None` if its factors do not fit in memory.
     pub fn eliminate(&self, pairs: &Pairs, plan: &Plan, stop: &Stop) -> Result<Option<Outcome>, Error> {
         match fits(plan, self.room) {
             true => along(self, pairs, plan, stop).map(Some),
@@ -284,7 +288,7 @@ impl OnDevice {
         }
     }
 
-    /// The smallest free chunk that is large enough, else a new one.
+    /// Returns the smallest free chunk that is large enough, or a new one.
     fn take(&self, entries: usize) -> Result<Chunk, DeviceError> {
         let mut free = self.free.borrow_mut();
         let large = (0..free.len()).filter(|&place| free[place].len() >= entries);
@@ -300,8 +304,8 @@ impl OnDevice {
         let Job { own, others, entries, times, .. } = job;
         let all = || [&made].into_iter().chain(factors.iter().copied()).filter_map(|factor| factor.memory.as_ref());
         let blocks = Blocks::new(entries.div_ceil(self.threads), self.threads);
-        // SAFETY: the arguments are those of both kernels, which differ in their factors; each has the entries that the
-        // job's digits lead to.
+        // SAFETY: the arguments are those of both kernels, which differ in their factors; each factor has the entries
+        // that the job's digits reach.
         unsafe {
             self.kernels[kernel].launch(self.cuda.stream(), blocks, |arguments| {
                 let arguments = all().fold(arguments, |arguments, factor| arguments.arg(factor));
@@ -312,8 +316,8 @@ impl OnDevice {
     }
 }
 
-/// Whether factors fit the kernels' axes and indices, and so many bytes: those that live at a time, the largest three
-/// times as a step has them, and what is chosen.
+/// Returns whether factors fit the kernels' axes and indices and `room` bytes: those that exist at a time, the largest
+/// one three times because a step has three, and the choices.
 fn fits(plan: &Plan, room: u64) -> bool {
     let decisions = plan.steps.iter().filter(|step| step.decision).flat_map(|step| &step.groups);
     let chosen: f64 = decisions.map(|group| plan.sizes(&group.output).iter().product::<usize>() as f64).sum();
@@ -352,14 +356,14 @@ mod tests {
     use fangs_decide::pairs::plan;
     use fangs_decide::pairs::testing::{hub, near, on_host};
 
-    /// What the kernels do, on the host: blocks of five threads, chunks of seven entries.
+    /// The operations of the kernels on the host, with blocks of five threads and chunks of seven entries.
     struct OnHost;
 
     const FEW: usize = 5;
     const SHORT: usize = 7;
 
     impl Digits {
-        /// Where an index leads: in the second factor and in the result.
+        /// Returns the index in the second factor and in the result.
         fn find(&self, index: u32) -> (usize, usize) {
             let along = |strides: &[u32; AXES]| {
                 let state = |axis: usize| index / self.div[axis] % self.modulus[axis];
@@ -426,7 +430,7 @@ mod tests {
         }
     }
 
-    /// Random cases about one variable.
+    /// Returns random cases with a single variable.
     fn small() -> Vec<(String, Pairs)> {
         let mut rng = Rng::new(71);
         let one = |case: u32, rng: &mut Rng| {
@@ -437,7 +441,8 @@ mod tests {
         (0..200).map(|case| one(case, &mut rng)).collect()
     }
 
-    /// Values by the published operations are those of elimination on the host, and so is all that is surely chosen.
+    /// Checks that values by the published operations equal those of elimination on the host, and that certain choices
+    /// do.
     fn compare<O: Operations>(operations: &O) {
         let (stop, mut compared, mut certain) = (Stop::new(), 0, 0);
         for (what, pairs) in small() {

@@ -1,5 +1,5 @@
 //! A bucket by the fused kernel beside the published aggregate-then-eliminate (GpuBE, sections 5.3 and 5.4) on a joint
-//! table in device memory; both times are from tables on the device to the message.
+//! table in device memory. Both times run from tables on the device to the message.
 
 use crate::buckets::{Aggregated, join};
 use crate::device::{Cuda, DeviceError};
@@ -9,33 +9,33 @@ use crate::model::{Cost, CostFunction, Table};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Measurements of a bucket: medians in milliseconds, and 10^9 combinations a second.
+/// The measurements of a bucket. Times are medians in milliseconds, rates are in 10^9 combinations a second.
 #[derive(Clone, Debug, Serialize)]
 pub struct SingleBucketRow {
-    /// Values of a variable.
+    /// The number of values of a variable.
     pub d: u32,
-    /// Variables of the message.
+    /// The number of variables of the message.
     pub w: u32,
-    /// Functions.
+    /// The number of functions.
     pub functions: usize,
-    /// Combinations.
+    /// The number of combinations.
     pub joint: u64,
-    /// Milliseconds of the fused kernel.
+    /// The time of the fused kernel.
     pub fused_ms: f64,
-    /// Combinations of the fused kernel.
+    /// The rate of the fused kernel.
     pub fused_g: f64,
-    /// Milliseconds of the published algorithm.
+    /// The time of the published algorithm.
     pub paper_ms: f64,
-    /// Combinations of the published algorithm.
+    /// The rate of the published algorithm.
     pub paper_g: f64,
-    /// How many times faster the fused kernel is.
+    /// The time of the published algorithm divided by that of the fused kernel.
     pub ratio: f64,
 }
 
-/// Measures a bucket with both.
+/// Measures a bucket with both algorithms.
 ///
 /// # Errors
-/// The device's, and a message that is wrong.
+/// Errors of the device; an error if a message has an incorrect entry.
 pub fn measure(gpu: &Arc<Gpu>, shape: BucketShape, repeats: usize) -> Result<SingleBucketRow, DeviceError> {
     let bucket = Bucket::new(shape);
     let fused_ms = bucket.fused(gpu, repeats)?.ms;
@@ -54,7 +54,7 @@ pub fn measure(gpu: &Arc<Gpu>, shape: BucketShape, repeats: usize) -> Result<Sin
     })
 }
 
-/// Milliseconds of the published algorithm, whose message is checked.
+/// Returns the milliseconds of the published algorithm, whose message is checked.
 fn published_ms(cuda: &Arc<Cuda>, shape: BucketShape, bucket: &Bucket, repeats: usize) -> Result<f64, DeviceError> {
     let (d, w) = (shape.d, shape.w as usize);
     let sizes = vec![d; w + 1];
@@ -67,7 +67,7 @@ fn published_ms(cuda: &Arc<Cuda>, shape: BucketShape, bucket: &Bucket, repeats: 
     let mut joint = cuda.zeros::<i32>(shape.joint() as usize)?;
     let mut out = cuda.zeros::<i32>(shape.rows() as usize)?;
     join(cuda, &tables, &mut joint, &mut out, d)?;
-    // before more is added to the joint table
+    // read before the timed runs add to the joint table
     let sample = |&row: &u64| cuda.read(&out.slice(row as usize..row as usize + 1));
     let entries = bucket.samples.iter().map(sample).collect::<Result<Vec<_>, _>>()?.concat();
     let entries: Vec<Cost> = entries.into_iter().map(Cost::from).collect();
@@ -75,7 +75,7 @@ fn published_ms(cuda: &Arc<Cuda>, shape: BucketShape, bucket: &Bucket, repeats: 
     cuda.median_ms(1, repeats, || join(cuda, &tables, &mut joint, &mut out, d))
 }
 
-/// A function's table with the eliminated variable, of `d` values, as the last axis, as in the paper.
+/// Returns a function's table with the eliminated variable, of `d` values, as the last axis, as in the paper.
 fn eliminated_last(function: &CostFunction, d: usize) -> Vec<i32> {
     let Table::Dense(costs) = &function.table else { return Vec::new() };
     let slab = costs.len() / d;

@@ -1,5 +1,5 @@
-//! The FANG paper's own algorithm on the device beside ours: the host's side of `paper_fang.cu`, and the rows of tables
-//! 1 and 2 of section 4.
+//! The algorithm of the FANG paper on the device beside that of Fangs: the host's side of `paper_fang.cu`, and the rows
+//! of tables 1 and 2 of section 4.
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
@@ -13,40 +13,40 @@ use crate::kernels;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Group sizes tried; the paper says a multiple of the warp.
+/// The group sizes tried; the paper requires a multiple of the warp size.
 const THREADS: [u32; 3] = [128, 256, 512];
 
-/// Milliseconds of the paper's GTX 1080 Ti, by load.
+/// Milliseconds on the paper's GTX 1080 Ti, by load.
 pub const GTX_1080_TI_MS: [f64; 20] = [
     2.20, 3.34, 5.05, 6.97, 9.85, 16.90, 6.48, 9.84, 16.94, 23.27, 37.78, 66.30, 1.88, 1.82, 3.40, 2.75, 6.26, 6.26,
     10.00, 9.91,
 ];
 
-/// A measured load; times are medians of a generation in milliseconds.
+/// The measurements of a load. Times are medians for one generation in milliseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct SuccessorRow {
-    /// Distances summed for one rating.
+    /// The number of distances that are summed for one evaluation.
     pub load: usize,
-    /// States.
+    /// The number of states.
     pub states: usize,
-    /// Variables of a state, all active.
+    /// The number of variables of a state, all of them active.
     pub variables: usize,
-    /// Possibilities of a variable.
+    /// The number of possibilities of a variable.
     pub possibilities: usize,
-    /// The paper's own figure on a GTX 1080 Ti.
+    /// The time that the paper states for a GTX 1080 Ti.
     pub gtx_1080_ti_ms: f64,
-    /// The paper's algorithm on this device.
+    /// The time of the paper's algorithm on this device.
     pub paper_ms: f64,
-    /// Ours on this device, clones and streams included.
+    /// The time of Fangs on this device, clones and streams included.
     pub fang_ms: f64,
-    /// How many times faster than the paper's algorithm.
+    /// The time of the paper's algorithm divided by that of Fangs.
     pub speedup: f64,
 }
 
 /// Measures a load.
 ///
 /// # Errors
-/// The device's, and successors that differ.
+/// Errors of the device; an error if the successors differ.
 pub fn measure(
     cuda: &Arc<Cuda>,
     load: &Load,
@@ -77,18 +77,18 @@ pub fn measure(
     })
 }
 
-/// The kernel of a group size.
+/// Returns the name of the kernel of a group size.
 fn name(threads: u32) -> String {
     format!("paper<{threads}, Manhattan>")
 }
 
-/// Its kernels, to compile without a device.
+/// Returns the source of the paper's kernels, which compile without a device.
 pub(crate) fn source() -> Source {
     let text = kernels::own("paper_fang.cu", include_str!("../kernels/paper_fang.cu")).asserts::<Pass>();
     THREADS.into_iter().fold(text, |source, threads| source.kernel(name(threads)))
 }
 
-/// Storage for every possibility of every state (section 3.7).
+/// The kernels of the paper, with storage for every possibility of every state (section 3.7).
 struct Paper {
     kernels: Vec<(u32, Kernel)>,
     ratings: CudaSlice<u32>,
@@ -111,12 +111,12 @@ impl Paper {
         })
     }
 
-    /// One pass with groups of the `which`th size.
+    /// Makes a pass with groups of the `which`-th size.
     fn run(&self, cuda: &Cuda, domain: &ManhattanOnDevice, pass: &Pass, which: usize) -> Result<(), DeviceError> {
         let (threads, kernel) = &self.kernels[which];
         let problem = domain.problem();
         let blocks = Blocks { count: pass.clones, threads: *threads, shared: self.shared };
-        // SAFETY: the pass is a population's; ratings and prefixes hold `possibilities` places for each of its states.
+        // SAFETY: the pass is a population's; ratings and prefixes hold `possibilities` entries for each of its states.
         unsafe {
             kernel.launch(cuda.stream(), blocks, |arguments| {
                 arguments.arg(pass).arg(problem).arg(&self.ratings).arg(&self.prefixes).arg(&self.possibilities)
@@ -124,7 +124,7 @@ impl Paper {
         }
     }
 
-    /// Median milliseconds with the group size that is best here.
+    /// Returns the median milliseconds of a pass with the fastest group size on this device.
     fn best_ms(
         &self,
         cuda: &Cuda,

@@ -1,14 +1,14 @@
-//! Where a table has its entry for a row of a larger or rearranged one: `terms.cuh`.
+//! The mapping from the rows of a larger or rearranged table to the entries of a table: `terms.cuh`.
 
 use crate::device::Source;
 use crate::device::shared::device_structs;
 use crate::kernels;
 
-/// Axes of a table that the kernels have room for.
+/// The maximum number of axes of a table in the kernels.
 pub(super) const AXES: usize = 24;
 
 device_structs! {
-    /// `Terms` of `terms.cuh`.
+    /// Mirrors `Terms` in `terms.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Terms as "Terms" {
         digits: u32,
@@ -19,13 +19,13 @@ device_structs! {
     }
 }
 
-/// Kernels that use `terms.cuh`, which is set before them.
+/// Returns the source of kernels that use `terms.cuh`, which precedes them.
 pub(super) fn before(name: &str, text: &str) -> Source {
     kernels::own(name, format!("{}\n{text}", include_str!("../kernels/terms.cuh")))
 }
 
 impl Terms {
-    /// A table of some axes of one of these sizes, in that order.
+    /// Returns the mapping for a table whose axes are among those of `sizes`, in that order.
     pub fn new(axes: &[usize], sizes: &[u32]) -> Terms {
         let mut terms =
             Terms { digits: axes.len() as u32, mul: [0; AXES], modulus: [1; AXES], padding: 0, div: [1; AXES] };
@@ -39,7 +39,7 @@ impl Terms {
         terms
     }
 
-    /// What the kernels compute.
+    /// Returns the entry of a row, as the kernels compute it.
     #[cfg(test)]
     pub fn place(&self, row: u64) -> usize {
         let digit = |i: usize| self.mul[i] * (row / self.div[i] % u64::from(self.modulus[i])) as u32;

@@ -1,4 +1,4 @@
-//! The published propagation on junction trees: its kernels, beside ours, against the CPU.
+//! Compares the kernels of the published propagation, and those of Fangs, with the CPU on junction trees.
 
 use fangs_base::rng::Rng;
 use fangs_base::stop::Stop;
@@ -8,7 +8,7 @@ use fangs_marginals::{Evidence, Options, compute};
 use fangs_model::model::{Potentials, Variable};
 use fangs_testing::{gpu, product};
 
-/// Trees of cliques that are larger than a block.
+/// Returns a chain of cliques that are larger than a block.
 fn chain(rng: &mut Rng, values: u32) -> Potentials {
     let mut chain = Potentials::new("chain");
     for _ in 0..6 {
@@ -34,7 +34,7 @@ fn the_published_kernels_come_to_the_sums_and_posteriors_of_the_cpu() {
             _ => product(&mut rng, 1 + case % 14),
         };
         let own = compute(&potentials, &Evidence::default(), &Options::default(), &Stop::new()).expect("it fits");
-        // it refuses posteriors that differ
+        // posteriors that differ are errors
         let row = cube(&potentials, options, &Stop::new()).unwrap_or_else(|error| panic!("case {case}: {error}"));
         assert_eq!(row.published_ln_z.is_some(), own.ln_z > f64::NEG_INFINITY, "case {case}: {row:?}");
         if let Some(published) = row.published_ln_z {

@@ -1,4 +1,4 @@
-//! The program as it is called: its tables as JSON and CSV, and what it refuses.
+//! Tests of the program from outside: tables as JSON and CSV, and rejected options.
 
 use assert_cmd::Command;
 use serde_json::{Value, json};
@@ -25,12 +25,12 @@ fn bench() -> Command {
     Command::new(env!("CARGO_BIN_EXE_fangs-bench"))
 }
 
-/// The JSON object that a call prints.
+/// Returns the JSON object that a call prints.
 fn object(command: &mut Command) -> Result<Value> {
     Ok(serde_json::from_slice(&command.assert().success().get_output().stdout)?)
 }
 
-/// The rows of the object.
+/// Returns the rows of the object.
 fn rows(object: &Value) -> Result<&Vec<Value>> {
     object["rows"].as_array().ok_or_else(|| "no rows".into())
 }

@@ -1,15 +1,15 @@
-//! Calls of the solver, and what comes back: plain data for the library and the command alike.
+//! Calls of the solver and their results: plain data for the library and the command alike.
 
 use crate::number::Decimal;
 use fangs_base::rng::Rng;
 use std::path::{Path, PathBuf};
 
-/// Options of a call by their names on the command line; a switch has an empty value.
+/// Options of a call, with their names on the command line; a switch has an empty value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings(Vec<(&'static str, String)>);
 
 impl Settings {
-    /// Returns the value of an option.
+    /// Returns the value of an option, or `None` if it is not set.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| &value[..])
     }
@@ -19,12 +19,12 @@ impl Settings {
         self.get(name)?.parse().ok()
     }
 
-    /// Returns the value of an option as a list of numbers with commas between them.
+    /// Returns the value of an option as a list of numbers, separated by commas.
     pub fn numbers(&self, name: &str) -> Option<Vec<u32>> {
         self.get(name)?.split(',').filter(|word| !word.is_empty()).map(|word| word.parse().ok()).collect()
     }
 
-    /// Returns whether an option is there.
+    /// Returns whether an option is set.
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
@@ -35,7 +35,7 @@ impl Settings {
         self.0.push((name, value.to_string()));
     }
 
-    /// Sets an option in `percent` of all calls, to a value of `make`.
+    /// Sets an option in `percent` of all calls, to a value that `make` returns.
     pub fn maybe<T: ToString>(
         &mut self,
         rng: &mut Rng,
@@ -48,19 +48,19 @@ impl Settings {
         }
     }
 
-    /// Returns these with another one.
+    /// Returns the settings with another option.
     pub fn with(&self, name: &'static str, value: impl ToString) -> Settings {
         let mut settings = self.clone();
         settings.set(name, value);
         settings
     }
 
-    /// Returns these without one.
+    /// Returns the settings without an option.
     pub fn without(&self, name: &str) -> Settings {
         Settings(self.0.iter().filter(|(own, _)| *own != name).cloned().collect())
     }
 
-    /// Returns the settings with one option less, each of them in turn.
+    /// Returns all settings with one option less.
     pub fn smaller(&self) -> impl Iterator<Item = Settings> {
         self.0.iter().map(|(name, _)| self.without(name))
     }
@@ -71,10 +71,10 @@ impl Settings {
     }
 }
 
-/// The text of a file and the ending of its name.
+/// The text of a file, and the extension of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// The ending, without a point.
+    /// The extension, without a dot.
     pub ending: &'static str,
     /// The contents.
     pub text: String,
@@ -87,7 +87,7 @@ pub struct Call {
     pub command: &'static str,
     /// The problem; the first file is the one that is named.
     pub files: Vec<File>,
-    /// The options.
+    /// The options of the call.
     pub settings: Settings,
 }
 
@@ -96,12 +96,12 @@ pub struct Call {
 pub struct CommandLine {
     /// Paths and contents.
     pub files: Vec<(PathBuf, String)>,
-    /// The words behind the name of the program.
+    /// The words after the name of the program.
     pub words: Vec<String>,
 }
 
 impl Call {
-    /// Returns the call as a command line whose files lie in a folder under a common stem.
+    /// Returns the call as a command line whose files are in a folder and have a common stem.
     pub fn command_line(&self, folder: &Path, stem: &str) -> CommandLine {
         let path = |ending: &str| folder.join(format!("{stem}.{ending}"));
         let mut files: Vec<_> = self.files.iter().map(|file| (path(file.ending), file.text.clone())).collect();
@@ -132,20 +132,20 @@ impl Call {
     }
 }
 
-/// What a call came to; what a command does not report is absent.
+/// The results of a call; those that a command does not report are absent.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The status, as the command prints it.
     pub status: String,
-    /// The value found, in the file's convention.
+    /// The value found, in the file's units.
     pub cost: Option<Decimal>,
-    /// The bound on it.
+    /// The bound on the value.
     pub bound: Option<Decimal>,
-    /// All bounds that were reported on the way, the last one included.
+    /// All bounds that were reported during the run, including the last one.
     pub bounds: Vec<Decimal>,
-    /// How far rounding may have moved them.
+    /// Largest error of value and bound by rounding.
     pub slack: f64,
-    /// Whether the bound is the optimum, or the value that of the best policy.
+    /// Whether the bound is the optimum, or the value is that of an optimal policy.
     pub exact: bool,
     /// The solution.
     pub solution: Option<Vec<u32>>,
@@ -153,13 +153,13 @@ pub struct Report {
     pub work: (u64, u64),
     /// The logarithm of a sum.
     pub ln_z: Option<f64>,
-    /// How far it, or an expected utility, may be off.
+    /// Largest error of the logarithm, or of an expected utility.
     pub error: f64,
-    /// Bounds of the logarithm of a sum, or of an expected utility.
+    /// Bounds on the logarithm of a sum, or on an expected utility.
     pub interval: (Option<f64>, Option<f64>),
     /// The posteriors of the variables.
     pub posteriors: Vec<Option<Vec<f64>>>,
-    /// How far they may be off, relatively.
+    /// Largest relative error of the posteriors.
     pub posterior_error: f64,
     /// The text of a certificate.
     pub text: Option<String>,
@@ -169,20 +169,20 @@ pub struct Report {
     pub count: u64,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Debug)]
 pub enum Ended {
-    /// With a report.
+    /// The call returned a report.
     Done(Box<Report>),
     /// The input or an option was refused, with a message.
     Refused(String),
     /// Memory or time did not suffice, with a message.
     Limited(String),
-    /// With an internal error, a panic or a signal.
+    /// The call ended with an internal error, a panic or a signal.
     Failed(String),
 }
 
-/// Whatever makes calls: the library, the command, or a test.
+/// A runner of calls: the library, the command, or a test.
 pub trait Runner: Sync {
     /// Makes a call.
     fn run(&self, call: &Call) -> Ended;

@@ -1,4 +1,4 @@
-//! The campaign: cases by number, on some threads, until a limit; failures are shrunk and saved.
+//! The campaign: cases by number, on several threads, until a limit; failures are shrunk and saved.
 
 use crate::call::{Call, Runner};
 use crate::play::{Failure, SHRINKING};
@@ -21,18 +21,18 @@ pub struct Limits {
     pub first: u64,
     /// The number of cases.
     pub cases: u64,
-    /// When it ends.
+    /// The time at which the campaign ends.
     pub until: Instant,
     /// The number of threads.
     pub threads: usize,
-    /// How long a case may take.
+    /// The time limit of a case.
     pub patience: Duration,
 }
 
-/// What is known of a campaign.
+/// The results of a campaign so far.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// The number of cases of each task by how they ended.
+    /// The number of cases for each task and kind of end.
     pub counts: BTreeMap<(&'static str, &'static str), u64>,
     /// The number of failures.
     pub failures: u64,
@@ -40,7 +40,7 @@ pub struct Tally {
     pub slowest: (Duration, u64),
 }
 
-/// Hears of each failure: the task, the number of the case, and the failure.
+/// Receives each failure: the task, the number of the case, and the failure.
 pub type Tell<'a> = &'a (dyn Fn(&Entry, u64, &Failure) + Sync);
 
 /// Returns the seed of a case.
@@ -48,7 +48,7 @@ pub fn seed_of(seed: u64, case: u64) -> u64 {
     mix(seed, case)
 }
 
-/// Plays cases of the tasks in turn until a limit is reached. A case that takes longer than the patience ends the
+/// Plays cases, alternating between the tasks, until a limit is reached. A case that exceeds the patience ends the
 /// process, because its thread cannot be stopped.
 pub fn run(tasks: &[&Entry], limits: Limits, runner: &dyn Runner, tell: Tell<'_>) -> Tally {
     let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::default()));
@@ -101,7 +101,7 @@ pub fn run(tasks: &[&Entry], limits: Limits, runner: &dyn Runner, tell: Tell<'_>
     tally.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes the files of a failure to a folder, with the command line in a file of its own; returns the line.
+/// Writes the files of a failure to a folder, with the command line in a separate file; returns the command line.
 ///
 /// # Errors
 /// Errors of the system.

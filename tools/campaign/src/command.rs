@@ -1,4 +1,4 @@
-//! Calls of the command, in a process of its own each.
+//! Calls of the command, each in a separate process.
 
 use crate::call::{Call, Ended, Report, Runner};
 use crate::number::Decimal;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What messages say of too little memory, the last where a method is named that needs more.
+/// Parts of messages about too little memory; the last one is for a method that needs more.
 const LIMITS: [&str; 3] = ["out of memory", "does not fit into", "--bound-memory raises the limit"];
 
 /// The command: a program, and a folder for the files of its calls.
@@ -20,7 +20,7 @@ pub struct Program {
     calls: AtomicU64,
 }
 
-/// What the commands print with `--json`, as far as it is checked.
+/// The part of the commands' `--json` output that is checked.
 #[derive(Deserialize)]
 struct Printed<'a> {
     #[serde(default)]
@@ -53,12 +53,12 @@ struct Printed<'a> {
     meu: Option<f64>,
     #[serde(default)]
     certificate: Option<Proven<'a>>,
-    /// Of agents: the values of variables called `x0`, `x1` and so on, which are indices or `v` and an index.
+    /// For agents: the values of variables named `x0`, `x1` and so on, which are indices or `v` and an index.
     #[serde(default)]
     assignment: Option<BTreeMap<String, serde_json::Value>>,
 }
 
-/// What a certificate proves.
+/// The bound that a certificate proves.
 #[derive(Deserialize)]
 struct Proven<'a> {
     #[serde(borrow, default)]
@@ -66,10 +66,10 @@ struct Proven<'a> {
 }
 
 impl Program {
-    /// Returns the command whose program lies at a path.
+    /// Returns the command whose program is at a path.
     ///
     /// # Errors
-    /// Errors of the system when the folder is made.
+    /// Errors of the system when the folder is created.
     pub fn new(path: PathBuf) -> std::io::Result<Self> {
         Ok(Program { path, folder: tempfile::tempdir()?, calls: AtomicU64::new(0) })
     }
@@ -115,7 +115,7 @@ impl Program {
             code => Ended::Failed(format!("exit code {code:?}: {}", message())),
         };
         for path in line.files.into_iter().map(|(path, _)| path).chain([certificate, solution]) {
-            // not all are there
+            // not all of the files exist
             let _ = std::fs::remove_file(path);
         }
         Ok(ended)
@@ -150,7 +150,7 @@ fn report(text: &[u8]) -> Result<Report, serde_json::Error> {
     })
 }
 
-/// Returns the values of all variables, if names and values are those that the campaign's networks have.
+/// Returns the values of all variables, if names and values have the form of the campaign's networks.
 fn values(assignment: &BTreeMap<String, serde_json::Value>) -> Option<Vec<u32>> {
     let index = |text: &str| text.trim_start_matches(['x', 'v']).parse::<u32>().ok();
     let value = |v: usize| {

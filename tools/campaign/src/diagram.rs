@@ -1,4 +1,4 @@
-//! Influence diagrams and processes of the campaign's own, solved by plain recursion.
+//! Influence diagrams and processes of the campaign, solved by plain recursion.
 
 use crate::call::File;
 use crate::network::{happens, one_of};
@@ -6,10 +6,10 @@ use crate::task::Problem;
 use fangs_base::rng::Rng;
 use std::fmt::Write;
 
-/// Parts that the probabilities of a row are made of: they are written exactly with four digits.
+/// Number of equal parts of which the probabilities of a row consist: four digits write them exactly.
 const PARTS: u32 = 16;
 
-/// A function of some variables: parts of 16 if it is a probability of its last variable, else a utility in quarters.
+/// A function of some variables: 16ths if it is a probability of its last variable, otherwise utilities in quarters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// The variables.
@@ -18,15 +18,15 @@ pub struct Table {
     pub entries: Vec<i64>,
 }
 
-/// An influence diagram. Blocks alternate between what is seen and what is decided, first in time first; the last one
-/// is never seen. Blocks of what is seen may be empty.
+/// An influence diagram. Blocks alternate between observed and decided variables, in the order of time; the last block
+/// is never observed. Blocks of observed variables may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagram {
-    /// Whether decisions forget: each sees only the block right before its own.
+    /// Whether decisions have limited memory: each observes only the block before its own.
     pub forgets: bool,
     /// The number of values of each variable; variables are numbered in the order of time.
     pub domains: Vec<u32>,
-    /// Even places are chance variables, odd ones decisions.
+    /// The variables of each block: chance variables at even positions, decisions at odd ones.
     pub blocks: Vec<Vec<usize>>,
     /// The probabilities of each chance variable.
     pub probabilities: Vec<Table>,
@@ -34,7 +34,7 @@ pub struct Diagram {
     pub utilities: Vec<Table>,
 }
 
-/// Makes a random row of parts that sum to all.
+/// Returns a random row of parts that sum to `PARTS`.
 pub(crate) fn row(rng: &mut Rng, values: u32, certain: u64) -> Vec<i64> {
     let mut row = vec![0; values as usize];
     let sure = happens(rng, certain).then(|| rng.index(values as usize));
@@ -112,7 +112,7 @@ impl Diagram {
         }
     }
 
-    /// Returns the number of policies that forget.
+    /// Returns the number of policies with limited memory.
     pub fn policies(&self) -> f64 {
         let of = |(decision, sees): &(usize, Vec<usize>)| {
             f64::from(self.domains[*decision]).powi(self.combinations(sees) as i32)
@@ -120,19 +120,20 @@ impl Diagram {
         self.seen().iter().map(of).product()
     }
 
-    /// Returns the largest utility of an assignment, without its sign.
+    /// Returns an upper bound on the absolute utility of an assignment.
     pub fn scale(&self) -> f64 {
         let largest = |table: &Table| table.entries.iter().map(|entry| entry.abs()).max().unwrap_or(0) as f64 / 4.0;
         1.0 + self.utilities.iter().map(largest).sum::<f64>()
     }
 
-    /// Returns the decisions, and what each sees if it forgets.
+    /// Returns the decisions, and the variables that each observes with limited memory.
     fn seen(&self) -> Vec<(usize, Vec<usize>)> {
         let places = (1..self.blocks.len()).step_by(2);
         places.flat_map(|place| self.blocks[place].iter().map(move |&v| (v, self.blocks[place - 1].clone()))).collect()
     }
 
-    /// Returns the sum over the variables from `v` on, which come in the order of time, or the largest of such sums.
+    /// Returns the expected utility from variable `v` on, in the order of time: the sum over chance variables, the
+    /// largest value over decisions without a policy.
     fn value(&self, v: usize, values: &mut Vec<u32>, policy: Option<&[Vec<u32>]>) -> f64 {
         let n = self.domains.len();
         if v == n {
@@ -219,7 +220,7 @@ impl Diagram {
         writeln!(id, "{}\n{}\n{}", kinds.len(), kinds.join(" "), tables().count())?;
         let kinds: Vec<&str> = tables().map(|(_, unit)| if unit == 16.0 { "P" } else { "U" }).collect();
         writeln!(id, "{}", kinds.join(" "))?;
-        // from the last block in time to the first one, without empty ones at the ends
+        // from the last block in time to the first one, without empty blocks at the ends
         let used: Vec<usize> = (0..self.blocks.len()).filter(|&place| !self.blocks[place].is_empty()).collect();
         let blocks = &self.blocks[used.first().copied().unwrap_or(0)..used.last().map_or(0, |last| last + 1)];
         writeln!(pvo, "{};\n{};", domains.len(), blocks.len())?;

@@ -1,7 +1,7 @@
-//! Random problems of every task of Fangs, with random options and limits; each claim that comes back is checked
-//! against enumeration by the campaign's own code. Failures are shrunk and written to files.
+//! Random problems of every task of Fangs, with random options and limits; each claim of a result is checked by
+//! enumeration with the campaign's own code. Failures are shrunk and written to files.
 //!
-//! [`tasks::TASKS`] lists the tasks. A new one implements [`task::Task`] in a file of its own.
+//! [`tasks::TASKS`] lists the tasks. A new task implements [`task::Task`] in a separate file.
 
 pub mod call;
 pub mod campaign;

@@ -19,11 +19,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The library.
+/// The runner that calls the library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Library;
 
-/// Runs a command.
+/// A command of the library.
 type Command = fn(&Call) -> Result<Report, Error>;
 
 /// The commands that the library runs.
@@ -57,7 +57,7 @@ impl Runner for Library {
     }
 }
 
-/// Reads the network of a call and fixes what is observed.
+/// Reads the network of a call and applies its observations.
 fn network(call: &Call) -> Result<Network, Error> {
     let file = &call.files[0];
     let format: Format = file.ending.parse()?;
@@ -91,7 +91,7 @@ fn decimal(number: Number) -> Option<Decimal> {
     Decimal::parse(&number.to_string())
 }
 
-/// Follows a certificate.
+/// Verifies a certificate.
 fn check(call: &Call) -> Result<Report, Error> {
     let network = network(call)?;
     let certificate = Certificate::from_text(call.settings.get("certificate").unwrap_or_default())?;

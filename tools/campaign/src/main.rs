@@ -1,4 +1,4 @@
-//! `fangs-campaign`: see the library.
+//! `fangs-campaign`, the program that runs a campaign; the library describes it.
 
 use clap::Parser;
 use fangs_campaign::call::{Call, Ended, Runner};
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// One call in so many goes to the command, if there is one: a process takes a hundred times as long as a call.
+/// One of this number of calls goes to the command, if there is one: a process takes a hundred times as long as a call.
 const COMMAND_SHARE: u64 = 50;
 
 /// Checks Fangs with random problems against enumeration
@@ -30,22 +30,22 @@ struct Flags {
     /// End after this many cases [default: no limit]
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Only this task, perhaps repeated [default: all]
+    /// Run only this task; may be repeated [default: all]
     #[arg(long, value_name = "NAME", value_parser = task)]
     task: Vec<&'static Entry>,
-    /// Cases at the same time
+    /// Number of cases that run at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     threads: u64,
-    /// Folder of the files of failures
+    /// Folder for the files of failures
     #[arg(long, value_name = "DIR", default_value = "campaign-failures")]
     out: PathBuf,
-    /// A part of the calls goes to this program instead of the library
+    /// Send a part of the calls to this program instead of the library
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
-    /// Only write the files of these cases, and print their command lines
+    /// Only write the files of the given cases, and print their command lines
     #[arg(long)]
     show: bool,
-    /// A case that takes longer than this many seconds is a failure
+    /// Time limit in seconds beyond which a case is a failure
     #[arg(long, value_name = "N", default_value_t = 120.0)]
     patience: f64,
 }
@@ -55,7 +55,7 @@ fn task(name: &str) -> Result<&'static Entry, String> {
     find(name).ok_or_else(|| format!("expected one of {}", names.join(", ")))
 }
 
-/// The library, and the command for a part of the calls.
+/// A runner that sends most calls to the library and a part of them to the command.
 struct Both {
     program: Option<Program>,
     calls: AtomicU64,
@@ -65,7 +65,7 @@ impl Runner for Both {
     fn run(&self, call: &Call) -> Ended {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         match &self.program {
-            // all solutions have no command
+            // the command cannot enumerate all solutions
             Some(program) if number.is_multiple_of(COMMAND_SHARE) && call.command != "solutions" => program.run(call),
             _ => Library.run(call),
         }

@@ -1,5 +1,5 @@
-//! Networks of the campaign's own: plain data, evaluated in 128 bits or as [`Wide`] products, assignment by
-//! assignment. Files are written from them, so that the library's readers are under test, too.
+//! Networks of the campaign: plain data, evaluated by enumeration in 128 bits or as [`Wide`] products. Files are
+//! written from them, so that the library's readers are tested, too.
 
 mod random;
 mod smaller;
@@ -10,14 +10,14 @@ pub(crate) use random::{happens, one_of};
 
 use crate::number::{Decimal, Wide};
 
-/// The format of a network's file, which also says what its numbers mean.
+/// The format of a network's file, which also determines the meaning of its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `.wcsp`: integer costs.
     Wcsp,
     /// `.cfn`: costs in units of 10^-`decimals`, negated in the file if it maximises.
     Cfn {
-        /// Digits behind the point.
+        /// Digits after the decimal point.
         decimals: u32,
         /// Whether larger totals are better in the file.
         maximise: bool,
@@ -29,7 +29,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Returns the ending of its files.
+    /// Returns the extension of the format's files.
     pub fn ending(self) -> &'static str {
         match self {
             Form::Wcsp => "wcsp",
@@ -45,7 +45,7 @@ impl Form {
     }
 }
 
-/// An entry of a table: a cost in units, a potential, or its logarithm. `None` forbids.
+/// An entry of a table: a cost in units, a potential, or its logarithm. `None` is forbidden.
 pub type Entry = Option<Decimal>;
 
 /// The costs of a function.
@@ -53,19 +53,19 @@ pub type Entry = Option<Decimal>;
 pub enum Costs {
     /// One entry for each combination of values, the last variable running fastest.
     Table(Vec<Entry>),
-    /// A global function of a `.wcsp`.
+    /// A global cost function of a `.wcsp`.
     Global(Global),
 }
 
-/// A global cost function; its cost is forbidden from the network's `top` on.
+/// A global cost function; costs of at least the network's `top` are forbidden.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Global {
-    /// `salldiff var`: `cost` for each variable beyond the number of different values.
+    /// `salldiff var`: `cost` times the number of variables minus the number of different values.
     Different {
         /// The cost.
         cost: i64,
     },
-    /// `samong var`: `cost` for each variable by which the number of those with some value misses an interval.
+    /// `samong var`: `cost` times the distance of the number of variables with certain values from an interval.
     Among {
         /// The cost.
         cost: i64,
@@ -74,7 +74,7 @@ pub enum Global {
         /// The values that count.
         values: Vec<u32>,
     },
-    /// `knapsack`: forbidden unless the weights of the variables of value 1 total at least `capacity`.
+    /// `knapsack`: forbidden unless the weights of the variables with value 1 total at least `capacity`.
     Knapsack {
         /// The least total.
         capacity: i64,
@@ -84,7 +84,7 @@ pub enum Global {
 }
 
 impl Costs {
-    /// Returns the finite costs that a function of so many variables may have, or some that bound them.
+    /// Returns the finite costs that a function with this arity may have, or some that bound them.
     fn finite(&self, arity: usize) -> Vec<i128> {
         match self {
             Costs::Table(table) => table.iter().flatten().map(|entry| entry.digits).collect(),
@@ -114,7 +114,7 @@ pub struct Network {
     pub domains: Vec<u32>,
     /// The functions.
     pub functions: Vec<Function>,
-    /// Totals of solutions stay below this, in units. Products have no limit.
+    /// The limit in units that totals of solutions must stay below. Products have no limit.
     pub top: i128,
     /// Observed variables and their values: no other value is part of a solution.
     pub observed: Vec<(usize, u32)>,
@@ -130,12 +130,12 @@ pub struct Optimum {
 }
 
 impl Network {
-    /// Returns the number of assignments, observed ones included; saturates.
+    /// Returns the number of assignments, ignoring observations; saturates.
     pub fn assignments(&self) -> u64 {
         self.domains.iter().fold(1, |n: u64, &domain| n.saturating_mul(domain.into()))
     }
 
-    /// Calls `each` with every assignment that agrees with what is observed.
+    /// Calls `each` with every assignment that agrees with the observations.
     pub fn for_each(&self, mut each: impl FnMut(&[u32])) {
         let mut values = vec![0; self.domains.len()];
         'all: loop {
@@ -180,11 +180,11 @@ impl Network {
                 return (total >= i128::from(*capacity)).then_some(0);
             }
         };
-        // of a .cfn only `inf` forbids, all else is about totals
+        // in a .cfn only `inf` forbids a tuple; the limit applies to totals
         (cost < self.top || self.form != Form::Wcsp).then_some(cost)
     }
 
-    /// Returns the total of an assignment in units, or `None` if it is no solution.
+    /// Returns the total of an assignment in units, or `None` if it is infeasible.
     pub fn cost(&self, values: &[u32]) -> Option<i128> {
         let fits = self.observed.iter().all(|&(v, value)| values.get(v) == Some(&value));
         let mut total = 0;
@@ -221,7 +221,7 @@ impl Network {
         found
     }
 
-    /// Returns how much logarithms of products may be off because entries and their sums are rounded to doubles.
+    /// Returns the largest error of logarithms of products because entries and their sums are rounded to doubles.
     pub fn roundoff(&self) -> f64 {
         let largest = |function: &Function| {
             let Costs::Table(table) = &function.costs else { return 0.0 };
@@ -235,7 +235,7 @@ impl Network {
         (8.0 + 4.0 * sum) * f64::EPSILON
     }
 
-    /// Returns a cost in the file's convention.
+    /// Returns a cost in the file's units.
     pub fn number(&self, cost: i128) -> Decimal {
         match self.form {
             Form::Cfn { decimals, maximise } => {
@@ -245,8 +245,7 @@ impl Network {
         }
     }
 
-    /// Returns the cost in units that a number in the file's convention stands for, or `None` if it is no whole number
-    /// of them.
+    /// Returns the cost in units for a number of the file, or `None` if it is not a whole number of units.
     pub fn units(&self, number: Decimal) -> Option<i128> {
         match self.form {
             Form::Cfn { decimals, maximise } => {
@@ -256,7 +255,7 @@ impl Network {
         }
     }
 
-    /// Returns whether the documentation lets a reader refuse the file because of its magnitudes.
+    /// Returns whether the documentation allows a reader to refuse the file because of its magnitudes.
     pub fn may_be_refused(&self) -> bool {
         let (mut largest, mut raised, mut huge, mut least) = (0i128, 0i128, false, 0i128);
         for function in &self.functions {
@@ -270,7 +269,7 @@ impl Network {
         }
         let has_globals = self.functions.iter().any(|function| matches!(function.costs, Costs::Global(_)));
         let limit = 1 << 60;
-        // a limit on totals beyond that of single costs is not kept: totals must not reach it
+        // a limit on totals beyond that of single costs is not kept, so totals must stay below it
         huge |= self.top > 1 << 58 && largest >= self.top;
         huge || largest >= limit || raised >= limit || self.top.abs() >= limit || has_globals && least < 0
     }

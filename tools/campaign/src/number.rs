@@ -1,4 +1,4 @@
-//! Exact decimals, and numbers of any size for sums of products. Nothing here is shared with the library under test.
+//! Exact decimals, and numbers of any size for sums of products. No code is shared with the library under test.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -22,14 +22,14 @@ impl Decimal {
         Decimal { digits, exponent: 0 }
     }
 
-    /// Parses a decimal number as JSON has it. Returns `None` if the text is none.
+    /// Parses a decimal number in JSON's notation. Returns `None` if the text is no such number.
     pub fn parse(text: &str) -> Option<Self> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse().ok()?),
             None => (text, 0),
         };
         let (whole, behind) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        // zeros at the end change nothing but the number of digits
+        // trailing zeros only increase the number of digits
         let behind = behind.trim_end_matches('0');
         let digits = format!("{whole}{behind}").parse().ok()?;
         Some(Decimal { digits, exponent: exponent - behind.len() as i32 })
@@ -40,7 +40,8 @@ impl Decimal {
         format!("{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::NAN)
     }
 
-    /// Returns the number in units of 10^-`decimals`, or `None` if it is no whole number of them or beyond 128 bits.
+    /// Returns the number in units of 10^-`decimals`, or `None` if it is not a whole number of units or exceeds 128
+    /// bits.
     pub fn in_units(self, decimals: u32) -> Option<i128> {
         let shift = i64::from(self.exponent) + i64::from(decimals);
         let power = 10i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?);
@@ -54,7 +55,8 @@ impl Decimal {
 }
 
 impl fmt::Display for Decimal {
-    /// Writes it without an exponent if it has at most 30 digits behind the point and no zeros before it to add.
+    /// Writes the number without an exponent if it has at most 30 digits after the decimal point and needs no trailing
+    /// zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Decimal { digits, exponent } = *self;
         let (sign, digits) = (if digits < 0 { "-" } else { "" }, digits.unsigned_abs());
@@ -71,8 +73,8 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// A number of any size that is not negative: `mantissa` times two to the power of `exponent`. The highest bit of the
-/// mantissa is set unless the number is 0. Products and quotients are within 2^-60 of the exact ones, relatively.
+/// A nonnegative number of any size: `mantissa` times two to the power of `exponent`. The highest bit of the mantissa
+/// is set unless the number is 0. Products and quotients have a relative error of at most 2^-60.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wide {
     mantissa: u128,
@@ -93,18 +95,18 @@ impl Wide {
         Wide { mantissa: mantissa << zeros, exponent: exponent - i64::from(zeros) }
     }
 
-    /// Returns the number that a decimal states. The sign is ignored.
+    /// Returns the absolute value of a decimal.
     pub fn of(decimal: Decimal) -> Self {
         let own = Wide::normal(decimal.digits.unsigned_abs(), 0);
         let power = Wide::normal(10, 0).power(decimal.exponent.unsigned_abs());
         if decimal.exponent >= 0 { own.times(power) } else { own.over(power) }
     }
 
-    /// Returns e to the power of a double that is finite, within (3 + |x|) 2^-53, relatively.
+    /// Returns e to the power of a finite double, with a relative error of at most (3 + |x|) 2^-53.
     pub fn exp(x: f64) -> Self {
         let powers = (x * std::f64::consts::LOG2_E).round();
         let rest = ((x - powers * LN_2_HIGH) - powers * LN_2_LOW).exp();
-        // between 1/2 and 2: all its bits are left
+        // between 1/2 and 2, so that all bits are kept
         Wide::normal((rest * 2f64.powi(64)) as u128, powers as i64 - 64)
     }
 
@@ -120,7 +122,7 @@ impl Wide {
         power
     }
 
-    /// Returns whether it is 0.
+    /// Returns whether the number is 0.
     pub fn is_zero(self) -> bool {
         self.mantissa == 0
     }
@@ -145,23 +147,23 @@ impl Wide {
             _ => (other, self),
         };
         let apart = u32::try_from(most.exponent - least.exponent).unwrap_or(u32::MAX);
-        // one bit of room for the carry
+        // one bit is reserved for the carry
         let small = least.mantissa.checked_shr(apart.saturating_add(1)).unwrap_or(0);
         Wide::normal((most.mantissa >> 1) + small, most.exponent + 1)
     }
 
-    /// Returns the natural logarithm; minus infinity of 0.
+    /// Returns the natural logarithm; minus infinity for 0.
     pub fn ln(self) -> f64 {
         let fraction = self.mantissa as f64 * 2f64.powi(-128);
         let exponent = self.exponent + 128;
         match exponent {
-            // near 1 nothing may cancel
+            // avoids cancellation near 1
             0 | 1 => (fraction * if exponent == 0 { 1.0 } else { 2.0 }).ln(),
             _ => exponent as f64 * LN_2_HIGH + (fraction.ln() + exponent as f64 * LN_2_LOW),
         }
     }
 
-    /// Returns the part of a sum above 0 that it is, as a double.
+    /// Returns the quotient by a positive sum, as a double.
     pub fn part_of(self, sum: Wide) -> f64 {
         let Wide { mantissa, exponent } = self.over(sum);
         let scale = exponent.clamp(-4000, 4000) as i32;

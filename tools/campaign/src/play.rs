@@ -1,34 +1,34 @@
-//! One case: it is made, checked, and shrunk if it fails.
+//! A case: it is created, checked, and shrunk if it fails.
 
 use crate::call::{Call, Runner};
 use crate::task::{Case, Fault, Problem, Task};
 use fangs_base::rng::Rng;
 use std::time::{Duration, Instant};
 
-/// How long a failure is shrunk.
+/// Time limit of the shrinking of a failure.
 pub const SHRINKING: Duration = Duration::from_secs(20);
 
-/// A failure, shrunk.
+/// A failure after shrinking.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The false claim of the shrunk case.
     pub fault: Fault,
-    /// Its call.
+    /// The call of the shrunk case.
     pub call: Call,
-    /// How many times it became smaller.
+    /// The number of shrinking steps.
     pub steps: u32,
 }
 
-/// What a case came to.
+/// The result of a case.
 #[derive(Clone, Debug)]
 pub struct Played {
-    /// How it ended, in a word.
+    /// The end of the case, in a word.
     pub ended: &'static str,
-    /// Its failure, if it has one.
+    /// The failure, if the case failed.
     pub failure: Option<Failure>,
 }
 
-/// Plays the case of a seed: makes it, checks it, and shrinks it if it fails.
+/// Creates the case of a seed, checks it, and shrinks it if it fails.
 pub fn play<T: Task>(seed: u64, runner: &dyn Runner) -> Played {
     let case = T::random(&mut Rng::new(seed));
     match T::check(&case, runner) {
@@ -45,7 +45,7 @@ pub fn call<T: Task>(seed: u64) -> Call {
     T::random(&mut Rng::new(seed)).call()
 }
 
-/// Makes a failing case smaller as long as it fails in the same way.
+/// Shrinks a failing case as long as it fails in the same way.
 fn shrink<T: Task>(
     mut case: Case<T::Problem>,
     mut fault: Fault,

@@ -1,4 +1,4 @@
-//! Partially observable processes of the campaign's own, solved by recursion over beliefs.
+//! Partially observable processes of the campaign, solved by recursion over beliefs.
 
 use crate::call::{File, Settings};
 use crate::diagram::row;
@@ -7,7 +7,7 @@ use crate::task::Problem;
 use fangs_base::rng::Rng;
 use std::fmt::Write;
 
-/// A process of one agent. Probabilities are parts of 16, rewards quarters.
+/// A process of one agent. Probabilities are in 16ths, rewards in quarters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Process {
     /// The numbers of states, actions and observations.
@@ -16,18 +16,18 @@ pub struct Process {
     pub horizon: usize,
     /// The discount, in quarters.
     pub discount: u32,
-    /// The belief at the beginning.
+    /// The initial belief.
     pub start: Vec<i64>,
-    /// For each action and state, the next states.
+    /// For each action and state, the probabilities of the next states.
     pub transitions: Vec<Vec<i64>>,
-    /// For each action and state that it leads to, the observations.
+    /// For each action and resulting state, the probabilities of the observations.
     pub observations: Vec<Vec<i64>>,
     /// For each action and state, the reward.
     pub rewards: Vec<i64>,
 }
 
 impl Process {
-    /// Makes a random process.
+    /// Returns a random process.
     pub fn random(rng: &mut Rng) -> Process {
         let sizes = [1 + rng.index(3), 1 + rng.index(3), 1 + rng.index(2)];
         let [states, actions, observations] = sizes;
@@ -52,7 +52,7 @@ impl Process {
         self.value(&start, self.horizon)
     }
 
-    /// Returns the value of a belief that need not sum to 1, in proportion to its sum.
+    /// Returns the value of an unnormalised belief, in proportion to its sum.
     fn value(&self, belief: &[f64], steps: usize) -> f64 {
         if steps == 0 {
             return 0.0;

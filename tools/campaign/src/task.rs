@@ -1,4 +1,4 @@
-//! What a task is. A new task is one file below `tasks` that implements [`Task`], and one line of
+//! The interface of tasks. A new task is a file below `tasks` that implements [`Task`], and a line of
 //! [`TASKS`](crate::tasks::TASKS).
 
 use crate::call::{Call, Ended, File, Report, Runner, Settings};
@@ -6,10 +6,10 @@ use fangs_base::rng::Rng;
 
 /// A problem that can be written to files and made smaller.
 pub trait Problem: Clone + Send {
-    /// Returns problems that are smaller by one thing each, those that lose most first.
+    /// Returns problems with one reduction each, those that lose most first.
     fn smaller(&self) -> Vec<Self>;
 
-    /// Returns its files, the one that is named first.
+    /// Returns the files of the problem; the command line names the first one.
     fn files(&self) -> Vec<File>;
 
     /// Adds the options that belong to the problem.
@@ -28,19 +28,19 @@ pub struct Case<P> {
 }
 
 impl<P: Problem> Case<P> {
-    /// Returns cases that are smaller by one thing each, those with fewer options first.
+    /// Returns cases with one reduction each, those with fewer options first.
     pub fn smaller(&self) -> Vec<Self> {
         let settings = self.settings.smaller().map(|settings| Case { settings, ..self.clone() });
         let problems = self.problem.smaller().into_iter().map(|problem| Case { problem, ..self.clone() });
         settings.chain(problems).collect()
     }
 
-    /// Returns its call.
+    /// Returns the call of the case.
     pub fn call(&self) -> Call {
         self.call_with(self.settings.clone())
     }
 
-    /// Returns its call with other options.
+    /// Returns the call of the case with other options.
     pub fn call_with(&self, mut settings: Settings) -> Call {
         self.problem.complete(&mut settings);
         Call { command: self.command, files: self.problem.files(), settings }
@@ -55,21 +55,21 @@ impl<P: Problem> Case<P> {
 /// A false claim or a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Its kind: shrinking keeps it.
+    /// The kind of the fault, which shrinking preserves.
     pub kind: &'static str,
-    /// What was claimed, and what is true.
+    /// The claim, and the truth.
     pub what: String,
 }
 
-/// What a check came to: how the call ended, in a word, or a fault.
+/// The result of a check: the end of the call in a word, or a fault.
 pub type Verdict = Result<&'static str, Fault>;
 
-/// A task of the solver, under test.
+/// A task of the solver that is tested.
 pub trait Task {
-    /// What it is about.
+    /// The problems of the task.
     type Problem: Problem;
 
-    /// Makes a random case.
+    /// Returns a random case.
     fn random(rng: &mut Rng) -> Case<Self::Problem>;
 
     /// Runs a case and checks every claim against enumeration or a second method.
@@ -84,23 +84,23 @@ pub fn fault<T>(kind: &'static str, what: impl Into<String>) -> Result<T, Fault>
     Err(Fault { kind, what: what.into() })
 }
 
-/// Returns a fault unless a claim holds.
+/// Returns a fault if a claim is false.
 pub fn claim(holds: bool, kind: &'static str, what: impl FnOnce() -> String) -> Result<(), Fault> {
     if holds { Ok(()) } else { fault(kind, what()) }
 }
 
-/// What a call came to that ended without a failure.
+/// The outcome of a call that did not fail.
 pub enum Outcome {
     /// A report.
     Report(Box<Report>),
-    /// None, for the reason that the word says.
+    /// There is no report, for the reason that the word states.
     Nothing(&'static str),
 }
 
-/// Makes a call. `may_refuse` says whether the documentation lets the call be refused.
+/// Runs a call. `may_refuse` says whether the documentation allows the solver to refuse the call.
 ///
 /// # Errors
-/// A failure, and a refusal that has no reason.
+/// A failure, and a refusal without a reason.
 pub fn run(runner: &dyn Runner, call: &Call, may_refuse: bool) -> Result<Outcome, Fault> {
     match runner.run(call) {
         Ended::Done(report) => Ok(Outcome::Report(report)),

@@ -15,12 +15,12 @@ use crate::network::Network;
 use crate::play::{Played, call, play};
 use crate::task::{Problem, Task};
 
-/// A line of the list of tasks.
+/// An entry of the list of tasks.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line about it.
+    /// A description in one line.
     pub about: &'static str,
     /// Plays the case of a seed.
     pub play: fn(u64, &dyn Runner) -> Played,
@@ -50,7 +50,7 @@ impl Entry {
     }
 }
 
-/// Returns the task of a name.
+/// Returns the task with a name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     TASKS.iter().find(|entry| entry.name == name)
 }

@@ -1,4 +1,4 @@
-//! A wrong claim is found, shrunk to what it takes, and saved so that the command line shows it again.
+//! A false claim is found, shrunk to its cause, and saved so that the command line reproduces it.
 
 use fangs_campaign::call::{Call, Ended, Runner};
 use fangs_campaign::campaign::{Limits, run, save, seed_of};
@@ -8,7 +8,7 @@ use fangs_campaign::tasks::{self, TASKS};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Says that bounds of networks with a function of three variables are the optimum plus one.
+/// A runner that claims, for networks with a function of three variables, the optimum plus one as the bound.
 struct Liar;
 
 impl Runner for Liar {
@@ -35,7 +35,7 @@ fn a_wrong_bound_is_found_and_shrunk() {
     assert_eq!(failure.fault.kind, "bound");
     let text = &failure.call.files[0].text;
     let header: Vec<&str> = text.lines().next().expect("a header").split(' ').collect();
-    // three variables and the function that the lie is about
+    // three variables and the function that causes the false claim
     assert_eq!((header[1], header[3]), ("3", "1"), "{text}");
     assert!(failure.call.settings.iter().next().is_none(), "{:?}", failure.call.settings);
     assert!(failure.steps > 0);
@@ -66,7 +66,7 @@ fn every_task_finds_its_claims_true() {
         let own = tally.counts.iter().filter(|((name, _), _)| *name == entry.name);
         assert_eq!(own.map(|(_, count)| count).sum::<u64>(), 20, "{}", entry.name);
     }
-    // the same seed is the same case
+    // the same seed gives the same case
     let texts = [0, 0].map(|case| (TASKS[0].call)(seed_of(11, case)).files);
     assert_eq!(texts[0], texts[1]);
 }

@@ -1,4 +1,4 @@
-//! A child on the CPU: how it begins, anneals and ends.
+//! Makes one child on the CPU: crossover, anneal and completion.
 
 use super::states::{Child, CpuPopulation};
 use crate::core::context::SearchContext;
@@ -24,8 +24,8 @@ thread_local! {
     pub(super) static STORAGE: RefCell<ThreadStorage> = RefCell::default();
 }
 
-/// Storage of one thread, kept for as long as the thread is there: made again for each generation it took 4 to 10 % of
-/// 505 and pedigree18.
+/// Scratch storage of one thread, kept as long as the thread lives. Allocating it anew for each generation took 4 to 10
+/// % of the time on 505 and pedigree18.
 #[derive(Default)]
 pub(super) struct ThreadStorage {
     scratch: Scratch<i32>,
@@ -35,13 +35,13 @@ pub(super) struct ThreadStorage {
     before: Vec<u16>,
 }
 
-/// Whether elites keep their ratings. Children of large cores are long enough to make them again.
+/// Returns whether elites keep their evaluations. Children of large problems are long enough to compute them again.
 pub(super) fn keeps_ratings(context: &SearchContext) -> bool {
     let tables = &context.tables;
     !context.is_large() && tables.all_copied() && tables.moves() <= MOST_KEPT
 }
 
-/// A child to be made, for the vector units of the machine it is made on.
+/// The task of making a child, compiled for the vector units of the machine.
 pub(super) struct MakeChild<'a> {
     pub population: &'a CpuPopulation,
     pub slot: usize,
@@ -52,7 +52,8 @@ pub(super) struct MakeChild<'a> {
 }
 
 impl MakeChild<'_> {
-    /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
+    /// Copies the parent's evaluations for a child that begins with `values`. Returns `false` if there are none or if
+    /// the child differs too much from its parent.
     #[inline(always)]
     fn inherits(&mut self, values: &[u16]) -> bool {
         let (context, storage) = (self.context, &mut *self.storage);
@@ -63,7 +64,7 @@ impl MakeChild<'_> {
             return false;
         }
         let Ok(Some(layout)) = context.layout(self.stop) else { return false };
-        // entries are costs where nothing is rounded
+        // entries are costs if nothing is rounded
         let total = (context.tables.shift == 0).then_some(parent.energy.total);
         let of_child = storage.ratings.get_mut();
         of_child.copy(ratings, total);
@@ -71,7 +72,8 @@ impl MakeChild<'_> {
         of_child.follow(&context.tables, layout, &mut storage.before, values, self.stop).is_ok()
     }
 
-    /// The parent's values with a connected region of a second parent's or, where that is a copy, of random ones.
+    /// Returns the parent's values with a connected region copied from a second parent. The region gets random values
+    /// if the second parent is a copy of the parent.
     fn cross(&mut self, key: u64, plan: ChildPlan) -> Result<Vec<u16>, Error> {
         let (elites, context) = (&self.population.elites, self.context);
         let total = |slot: usize| elites[slot].energy.total;
@@ -99,7 +101,7 @@ impl MakeChild<'_> {
         Ok(values)
     }
 
-    /// Makes a tree move of the state; what is kept of it follows.
+    /// Makes a tree move of the state and updates the evaluations if they are kept.
     #[inline(always)]
     fn move_tree(
         &mut self,
@@ -120,12 +122,12 @@ impl MakeChild<'_> {
         }
     }
 
-    /// The child that an anneal has come to; with its ratings if they are known.
+    /// Returns the child that an anneal ends with, with its evaluations if they are `known`.
     #[inline(always)]
     fn finish(self, plan: ChildPlan, mut state: AnnealState, first_moves: u64, known: bool) -> Option<Child> {
         let MakeChild { population, slot, generation, context, storage, stop } = self;
         let tables = &context.tables;
-        // an anneal that was told to stop still gives what it has improved by components
+        // an anneal that was stopped still yields the components that it has improved
         if context.is_large() && !generation.opens() {
             let draw = mix(generation.key(slot), decision::TIES_AFTER);
             let theirs = &population.elites[slot].values;
@@ -134,7 +136,7 @@ impl MakeChild<'_> {
         let AnnealState { values, moves, ratings: rated, .. } = state;
         let ratings = if known { storage.ratings.take() } else { RatingCache::default() };
         let elite = match ratings.total {
-            // whether it is allowed makes no difference: better ones are
+            // whether it is feasible does not matter: better feasible states are known
             Some(total) if total >= population.best_allowed => {
                 let hash = hash(&values);
                 Elite { values, energy: Energy { total, violations: 0 }, hash }
@@ -157,7 +159,7 @@ impl pulp::WithSimd for MakeChild<'_> {
         let tables = &context.tables;
         let (key, group) = (generation.key(slot), generation.group_key(slot));
         let plan = generation.plan(key);
-        // a child's bits come from its key: the stream is never drawn from
+        // the child's random bits come from its key, so this stream is never used
         let mut state = AnnealState::new(context.variables(), Rng::new(0));
         let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < context.variables() as u64;
         let (mut cool, mut known) = (!generation.opens() && is_cool(population.first_moves[plan.cold]), false);

@@ -1,6 +1,6 @@
-//! Children of cores with one state: all threads make one together, some sweeps a turn, and report better states on the
-//! way. One begins where its parent is: regions of a second parent would be joined to it at places without
-//! number.
+//! Children of problems with one state. All threads make one child together, a few sweeps in each call, and report
+//! better states in between. A child begins with its parent's values, because a region of a second parent would be
+//! joined to it at too many variables.
 
 use super::shared_ratings::{SharedRatings, SharedSource};
 use super::states::{Child, CpuPopulation, Growing, Kept};
@@ -69,7 +69,7 @@ impl Growing {
 }
 
 impl Kept {
-    /// Returns ratings of which none is known. `total` is the state's energy if nothing is rounded.
+    /// Returns storage without known evaluations. `total` is the state's energy if nothing is rounded.
     fn alone(layout: &MoveLayout, total: Option<i64>) -> Kept {
         let mut ratings = RatingCache::default();
         ratings.forget(layout);
@@ -78,7 +78,7 @@ impl Kept {
     }
 }
 
-/// A sweep by one thread, for the vector units of the machine that it is made on.
+/// The task of a sweep by one thread, compiled for the vector units of the machine.
 struct Alone<'a> {
     context: &'a SearchContext,
     bath: HeatBath<'a, CachedRatings<'a>>,
@@ -97,7 +97,7 @@ impl pulp::WithSimd for Alone<'_> {
 }
 
 impl CpuPopulation {
-    /// Goes on with the child of a slot, for a turn at most.
+    /// Continues the child of a slot, for one slice of sweeps at most.
     pub(super) fn grow(
         &mut self,
         context: &SearchContext,
@@ -133,7 +133,7 @@ impl CpuPopulation {
         offspring.moves = growing.state.moves - moves;
         let is_focused = self.heat.least > ALL_MOVE;
         offspring.ratings = match is_focused {
-            // each variable is asked, as on a device, and few are rated
+            // each variable is checked, as on a device, but few are evaluated
             true => {
                 let domains = context.tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
                 domains * u64::from(offspring.sweeps)

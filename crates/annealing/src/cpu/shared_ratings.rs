@@ -1,5 +1,6 @@
-//! The ratings of a state that all threads sweep, kept from visit to visit as in [`RatingCache`]. A visit reads one
-//! row, and after a class all threads add what its moves change. The sums are the same integers in any order.
+//! The evaluations of a state that all threads sweep, kept from sweep to sweep as in [`RatingCache`]. A visit reads one
+//! row, and after a color class all threads add the changes of its moves. The sums are integers, so they do not depend
+//! on the order of the additions.
 //!
 //! [`RatingCache`]: crate::rating_cache::RatingCache
 
@@ -13,7 +14,7 @@ use crate::threads;
 use crate::value_tables::ValueTables;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// A row for each variable.
+/// The evaluations of a state: a row for each variable.
 #[derive(Debug)]
 pub(super) struct SharedRatings {
     sums: Vec<AtomicI32>,
@@ -51,7 +52,7 @@ impl SharedRatings {
     }
 }
 
-/// All functions on a variable, from what all threads share.
+/// Evaluations by all functions on a variable, read from rows that all threads share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SharedSource<'a> {
     pub layout: &'a MoveLayout,
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn ratings_follow_all_moves_and_choose_the_same_values() {
         let stop = Stop::new();
-        // pairs, triples, and long rows, which are sparse in the last core
+        // pairs, triples, and long rows, which are sparse in the last problem
         for (n, d, functions, arity) in [(3000, 5, 9000, 2), (2000, 4, 3000, 3), (500, 20, 1500, 2), (40, 3, 20, 4)] {
             let problem = of_size(n, d, functions, arity, 7);
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));

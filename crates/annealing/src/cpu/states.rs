@@ -1,4 +1,4 @@
-//! The population on the CPU, and the children that it makes.
+//! The data of a population on the CPU and of its children.
 
 use super::shared_ratings::SharedRatings;
 use crate::core::elite::Elite;
@@ -7,27 +7,27 @@ use crate::rating_cache::RatingCache;
 use crate::state::AnnealState;
 use crate::tuning::COLD_SHARES;
 
-/// Elites and the offspring of the generation in progress.
+/// The population on the CPU: its elites and the offspring of the generation in progress.
 #[derive(Debug, Default)]
 pub(crate) struct CpuPopulation {
-    /// Whether one is allowed is known of the best of them alone.
+    /// The violations are exact only for the best of the elites.
     pub(super) elites: Vec<Elite>,
-    /// Theirs, on small cores.
+    /// The evaluations of the elites, on small problems.
     pub(super) ratings: Vec<RatingCache>,
     pub(super) offspring: Vec<Child>,
     pub(super) heat: Heat,
-    /// Sweeps since a state was reported.
+    /// Sweeps since a state was last reported.
     pub(super) untold: u32,
     pub(super) best: i64,
     pub(super) best_allowed: i64,
-    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do
-    /// the next.
+    /// The moves that a recent child made in its first sweep, by the choice of its first temperature. They only decide
+    /// whether the next child keeps evaluations.
     pub(super) first_moves: [u64; COLD_SHARES.len()],
     /// The child that all threads are making.
     pub(super) growing: Option<Growing>,
 }
 
-/// A child that is made.
+/// A finished child.
 #[derive(Clone, Debug)]
 pub(super) struct Child {
     pub elite: Elite,
@@ -38,11 +38,11 @@ pub(super) struct Child {
     pub rated: u64,
 }
 
-/// The ratings of a child in the making.
+/// The evaluations of a child in the making.
 #[derive(Debug)]
 pub(super) enum Kept {
     None,
-    /// Of one thread alone.
+    /// Evaluations used by one thread.
     Alone(RatingCache),
     Shared(SharedRatings),
 }
@@ -52,18 +52,18 @@ pub(super) enum Kept {
 pub(super) struct Growing {
     pub plan: ChildPlan,
     pub state: AnnealState,
-    /// Sweeps made.
+    /// The number of sweeps made so far.
     pub sweeps: u32,
-    /// The energy, where nothing is rounded.
+    /// The energy, if nothing is rounded.
     pub total: Option<i64>,
-    /// The state's ratings, as long as few visits change a value.
+    /// The state's evaluations, as long as few visits change a value.
     pub ratings: Kept,
     /// Moves of the last sweep.
     pub last_moves: u64,
 }
 
 impl CpuPopulation {
-    /// The best of these, and the best without violations, if those are better than all before.
+    /// Returns the best elite, and the best one without violations, if they are better than all before.
     pub(super) fn better<'a>(&mut self, all: impl Iterator<Item = &'a Elite> + Clone) -> Vec<Elite> {
         let mut found = Vec::new();
         for (allowed, known) in [(false, &mut self.best), (true, &mut self.best_allowed)] {

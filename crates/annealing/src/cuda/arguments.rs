@@ -1,4 +1,4 @@
-//! What the kernels of a population take and tell.
+//! The structures that kernels of a population read and write.
 
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
@@ -8,7 +8,7 @@ use crate::device::shared::device_structs;
 use crate::generation::Tally;
 
 device_structs! {
-    /// `kernels/anneal.cu`: Population.
+    /// Mirrors `Population` in `kernels/anneal.cu`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct PopulationArgument as "Population" {
         pub states: u32,
@@ -32,7 +32,7 @@ device_structs! {
         pub stop: u64,
     }
 
-    /// `kernels/anneal.cu`: Standing.
+    /// Mirrors `Standing` in `kernels/anneal.cu`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Standing as "Standing" {
         pub total: i64,
@@ -41,7 +41,7 @@ device_structs! {
         pub plan: u32,
     }
 
-    /// `kernels/anneal.cu`: Summary.
+    /// Mirrors `Summary` in `kernels/anneal.cu`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Summary as "Summary" {
         pub best: i64,
@@ -52,7 +52,7 @@ device_structs! {
         pub at_best: u32,
     }
 
-    /// `kernels/anneal.cu`: Counters.
+    /// Mirrors `Counters` in `kernels/anneal.cu`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Counters as "Counters" {
         pub moves: u64,
@@ -63,9 +63,9 @@ device_structs! {
     }
 }
 
-// SAFETY: zeros are numbers, here and below.
+// SAFETY: all fields are numbers, for which zero bits are valid.
 unsafe impl ValidAsZeroBits for Standing {}
-// SAFETY: as above.
+// SAFETY: all fields are numbers, for which zero bits are valid.
 unsafe impl ValidAsZeroBits for Counters {}
 
 impl Standing {

@@ -1,4 +1,4 @@
-//! What a device compiles before it searches a core.
+//! The kernels that a device compiles before it searches a reduced problem.
 
 use super::launch_shape::{Block, LaunchShape, Overrides};
 use super::{wide, wide_program};
@@ -7,7 +7,7 @@ use crate::core::cuda::{Device, unfit};
 use crate::device::Source;
 use crate::tuning::device::PATIENCE;
 
-/// Returns the kernels of the first population on a core if a device searches it, alone or with partners.
+/// Returns the kernels of the first population on a reduced problem if a device searches it, alone or with partners.
 pub fn first_kernels(cuda: &Device, context: &SearchContext, has_partners: bool) -> Option<Source> {
     if context.variables() == 0 || unfit(context).is_some() {
         return None;
@@ -25,14 +25,14 @@ pub(crate) fn population_kernels(cuda: &Device, context: &SearchContext) -> Opti
     block.fits(&cuda.info).then(|| launch_shape.source(block))
 }
 
-/// Returns how the first population of many states on a core is cut.
+/// Returns the blocks of the first population of many states.
 fn first_block(cuda: &Device, context: &SearchContext) -> (LaunchShape, Block) {
     let launch_shape = LaunchShape::of(context, context.row_shape());
     let states = context.population.unwrap_or(0) as u32;
     (launch_shape, launch_shape.block(&cuda.info, states, Overrides::default()))
 }
 
-/// Whether a device has them, or takes them from the cache; else they are compiled from now on.
+/// Returns whether a device has the first kernels or loads them from the cache. If not, it starts to compile them.
 pub fn has_first_kernels(cuda: &Device, context: &SearchContext, has_partners: bool) -> bool {
     first_kernels(cuda, context, has_partners).is_none_or(|source| !matches!(cuda.poll(&source, PATIENCE), Ok(None)))
 }

@@ -1,4 +1,4 @@
-//! Which kernels make a core's offspring.
+//! The choice of the kernels that make the offspring of a reduced problem.
 
 use super::arguments::{Counters, PopulationArgument, Standing, Summary};
 use crate::core::cuda::CoreArgument;
@@ -8,8 +8,8 @@ use crate::kernels;
 use crate::tuning::device::MOST_LANES;
 use crate::value_tables;
 
-/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions.
-/// A unit is 16 bytes: four entries, or eight of 16 bits.
+/// The lanes that share a state: `parts` lanes hold `units` units of a row each, and `slots` groups of them share the
+/// functions. A unit is 16 bytes: four entries, or eight of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateLanes {
     pub parts: u32,
@@ -19,9 +19,9 @@ pub(crate) struct StateLanes {
 }
 
 impl StateLanes {
-    /// The lanes for rows of so many quads, of `lanes` lanes where a row takes fewer. Those for 1, 5 to 8, and 9 to 16
-    /// units were the fastest of several on an H200 (results/notes/search-cuda.md); the others follow them and were not
-    /// compared.
+    /// Returns the lanes for rows of `quads` quads, `lanes` lanes if a row takes fewer. Those for 1, 5 to 8, and 9 to
+    /// 16 units were the fastest of several on an H200 (results/notes/search-cuda.md); the others were chosen like them
+    /// and not compared.
     pub fn new(quads: u32, half: bool, lanes: u32) -> StateLanes {
         let (parts, units) = match if half { quads.div_ceil(2) } else { quads } {
             0..=1 => (1, 1),
@@ -41,20 +41,21 @@ impl StateLanes {
         self.parts * self.slots
     }
 
-    /// Quads of 32-bit entries that a lane group holds.
+    /// Returns the quads of 32-bit entries that a lane group holds.
     pub fn quads(self) -> u32 {
         self.parts * self.units * if self.half { 2 } else { 1 }
     }
 
-    /// The kernel that makes its offspring: with values of so many bytes, and blocks of so many states; 0 where a lane
-    /// group has a state to itself. Blocks may keep their states' ratings.
+    /// Returns the name of the kernel that makes offspring. A value takes `bytes` bytes. A block has `states` states; 0
+    /// means that each lane group has a state of its own. `keeps` says whether blocks keep the evaluations of their
+    /// states.
     pub fn kernel(self, bytes: u32, states: u32, keeps: bool) -> String {
         let StateLanes { parts, slots, units, half } = self;
         format!("make_offspring<{parts}, {slots}, {units}, {half}, u{}, {states}, {keeps}>", 8 * bytes)
     }
 }
 
-/// Kernels for every kind of lanes.
+/// Returns sources that cover the kernels of every kind of lanes.
 pub fn sources() -> Vec<Source> {
     let mut all = Vec::new();
     for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
@@ -73,7 +74,7 @@ pub fn sources() -> Vec<Source> {
     all
 }
 
-/// All kernels of a population with such lanes.
+/// Returns the source of all kernels of a population.
 pub(crate) fn source(lanes: StateLanes, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
     let source = kernels::source("anneal.cu").declare(&value_tables::declared()).declare(&generation::declared());
     let source = source.asserts::<CoreArgument>().asserts::<PopulationArgument>().asserts::<Generation>();

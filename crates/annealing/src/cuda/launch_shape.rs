@@ -1,4 +1,4 @@
-//! How a population on a core is cut into blocks and lane groups.
+//! The division of a population into blocks and lane groups.
 
 use super::lanes::{StateLanes, source};
 use crate::core::context::SearchContext;
@@ -9,26 +9,27 @@ use crate::tuning::device::{
     BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
 };
 
-/// Bytes of shared memory beside the values, and what each block takes with the driver's own.
+/// Bytes of shared memory that a block takes beside the values.
 const BESIDE: u32 = 128;
+/// Bytes of shared memory that a block takes beside the values, those of the driver included.
 const RESERVED: u32 = BESIDE + 1024;
-/// What of a core says how its population is cut into blocks.
+/// The properties of a reduced problem that determine how its population is divided into blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
     shape: RowShape,
     variables: u32,
     is_large: bool,
-    /// Whether children have the least sweeps.
+    /// Whether children have the minimum number of sweeps.
     is_long: bool,
     classes: u32,
     degree: u32,
     pub bytes: u32,
-    /// Bytes of the ratings of a state, if they can be kept.
+    /// Bytes of the evaluations of a state, or `None` if they cannot be kept.
     ratings: Option<u32>,
 }
 
-/// What tests decide instead of core and device: how many states share a block, whether ratings are kept where there is
-/// room, and whether there are too few states for a lane each.
+/// Settings that tests impose: the number of states that share a block, whether evaluations are kept if there is room,
+/// and whether there are too few states for one lane each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Overrides {
     pub together: Option<u32>,
@@ -36,13 +37,13 @@ pub(crate) struct Overrides {
     pub few: Option<bool>,
 }
 
-/// A block: its states, 0 where each lane group has one, its threads and the lane groups they make.
+/// A block: its states (0 if each lane group has one), its threads and its lane groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub together: u32,
     pub threads: u32,
     pub lanes: StateLanes,
-    /// Whether ratings are kept beside the values.
+    /// Whether evaluations are kept beside the values.
     pub keeps: bool,
     pub shared: u32,
 }
@@ -52,7 +53,7 @@ impl Block {
         if self.is_shared() { self.together } else { self.threads / self.lanes.count() }
     }
 
-    /// Whether a multiprocessor has the shared memory.
+    /// Returns whether a multiprocessor has enough shared memory.
     pub fn fits(&self, info: &Info) -> bool {
         self.shared + BESIDE <= info.shared_memory
     }
@@ -61,8 +62,8 @@ impl Block {
         self.together > 0
     }
 
-    /// Sweeps that take as long as a tree move where threads share states: a block goes from barrier to barrier,
-    /// through classes in a sweep, up and down levels in a tree move.
+    /// Returns the number of sweeps that take as long as a tree move if threads share states, and `None` otherwise. A
+    /// block goes from barrier to barrier: through the color classes in a sweep, up and down the levels in a tree move.
     pub fn tree_sweeps(&self, context: &SearchContext) -> Option<f64> {
         if !self.is_shared() {
             return None;
@@ -76,7 +77,7 @@ impl Block {
     }
 }
 
-/// Bytes of a value.
+/// Returns the bytes of a value: 1 or 2.
 pub(super) fn value_bytes(context: &SearchContext) -> u32 {
     if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 }
 }
@@ -103,7 +104,7 @@ impl LaunchShape {
         self.variables.next_multiple_of(16)
     }
 
-    /// The block for so many states, 0 where it decides itself how many there are.
+    /// Returns the block for `states` states; 0 means that the block determines how many there are.
     pub fn block(&self, info: &Info, states: u32, overrides: Overrides) -> Block {
         match self.is_large {
             true => self.of_large(info, states, overrides),
@@ -111,7 +112,7 @@ impl LaunchShape {
         }
     }
 
-    /// A state a block, its ratings kept, where there is room.
+    /// Returns a block with one state and its evaluations, or `None` if they do not fit.
     fn of_narrow(&self, info: &Info, Overrides { together, keeps, .. }: Overrides) -> Option<Block> {
         let (together, lanes) = (together.unwrap_or(1), self.lanes(1));
         let shared = together * (self.pad() * self.bytes + self.ratings?);
@@ -128,14 +129,14 @@ impl LaunchShape {
         let wide = usize::from(self.variables >= THREADS * self.classes);
         let threads = THREADS / BLOCKS[wide];
         let mut most = together.unwrap_or(if self.is_long { 1 } else { TOGETHER[wide] });
-        // few states still go to all multiprocessors
+        // few states are still spread over all multiprocessors
         let spread = |most: u32| together.is_some() || states == 0 || states >= most * info.multiprocessors;
         while most > 1 && (most * state + BESIDE > info.shared_memory || !spread(most)) {
             most /= 2;
         }
-        // a visit reads one row then, for which a lane group needs no more lanes than hold it (rnd1000, one H200, a
-        // generation of 264 states: 2.34 ms without, 0.98 with; 528 states in 1.51 ms came no further in 20 s;
-        // results/notes/search-cuda.md)
+        // with kept evaluations a visit reads one row, so a lane group needs only the lanes that hold it (rnd1000, one
+        // H200, a generation of 264 states: 2.34 ms without, 0.98 with; 528 states in 1.51 ms reached no better costs
+        // in 20 s; results/notes/search-cuda.md)
         let kept = self.ratings.map(|ratings| most * (state + ratings));
         let fits = |&kept: &u32| keeps != Some(false) && BLOCKS[wide] * (kept + RESERVED) <= info.shared_memory;
         if let Some(shared) = kept.filter(fits) {
@@ -154,7 +155,7 @@ impl LaunchShape {
             lanes => self.pad() * self.bytes * (threads / lanes),
         };
         let mut threads = SMALL_THREADS;
-        // few states still go to all multiprocessors
+        // few states are still spread over all multiprocessors
         let spread = |threads: u32| states >= 2 * info.multiprocessors * threads / lanes.count();
         while threads > 32 && (shared(threads) > 48 << 10 || !spread(threads)) {
             threads /= 2;
@@ -162,7 +163,7 @@ impl LaunchShape {
         Block { together: 0, threads, lanes, keeps: false, shared: shared(threads) }
     }
 
-    /// Lanes of a group, at most, where a row takes fewer: each of them finds some functions.
+    /// Returns the maximum number of lanes of a group if a row takes fewer: each of them should have some functions.
     fn most_lanes(&self) -> u32 {
         (self.degree / 2).clamp(1, MOST_LANES)
     }
@@ -215,23 +216,23 @@ mod tests {
         assert_eq!(block(grid, 0).together, 8);
         assert_eq!(block(LaunchShape { is_long: true, ..grid }, 0).together, 1);
         assert_eq!((block(random, 0).together, block(random, 0).threads), (1, THREADS / 2));
-        // few states go to as many multiprocessors as there are, and so do those of portable runs
+        // few states are spread over all multiprocessors, also those of portable runs
         assert_eq!(block(grid, 4 * 132).together, 4);
         assert_eq!(block(grid, 8).together, 1);
         assert_eq!(grid.block(&info, 8, Overrides { together: Some(8), ..few }).together, 8);
-        // ratings are kept where they fit
+        // evaluations are kept if they fit
         assert_eq!((block(random, 0).keeps, block(random, 0).shared), (true, 1008 + 16_000));
         assert!(!block(grid, 0).keeps && !random.block(&info, 0, Overrides { keeps: Some(false), ..few }).keeps);
-        // 100 kB a state
+        // 100 kB for each state
         let sparse = block(launch_shape(100_000, 6), 0);
         assert_eq!((sparse.together, sparse.threads), (2, THREADS));
         assert!(sparse.fits(&info) && !block(launch_shape(300_000, 6), 0).fits(&info));
-        // narrow rows of a small state are kept by a block of its own, a warp or as many threads as a class takes
+        // a small state with narrow rows has a block of its own, of a warp or of the threads of a color class
         let narrow = LaunchShape { shape: RowShape { quads: 1, half: false, ..shape }, ..launch_shape(100, 10) };
         assert_eq!((block(narrow, 1).together, block(narrow, 1).threads, block(narrow, 1).keeps), (1, 32, true));
         assert_eq!(block(LaunchShape { classes: 2, ..narrow }, 9000).threads, 64);
         assert!(!block(LaunchShape { ratings: None, ..narrow }, 1).is_shared());
-        // other small states: few of them by warps of lane groups, many by lanes
+        // other small states: few of them have a lane group each, many have a lane each
         let small = LaunchShape { ratings: None, ..narrow };
         assert_eq!((block(small, 1).states(), block(small, 1).is_shared()), (16, false));
         assert_eq!(small.block(&info, 131_072, Overrides::default()).states(), SMALL_THREADS);
@@ -252,10 +253,10 @@ mod tests {
             let block = Block { together, threads, lanes: StateLanes::new(1, false, lanes), keeps, shared: 0 };
             block.tree_sweeps(&context).expect("a large core with trees")
         };
-        // a node counts as more of the short visits, and as many whatever else the block is like
+        // a node takes the time of more visits if these are short, whatever the block is like otherwise
         assert!((sweeps(1, 512, 1, true) * 3.0 - sweeps(1, 512, 1, false) * 5.0).abs() < 1e-9);
         assert!(sweeps(1, 512, 1, true) > f64::from(TREE_EVERY));
-        // a thread that goes through all alone waits for no other
+        // a thread that makes all visits alone waits for no other
         let nodes = context.forests(&Stop::new()).expect("no stop is set")[0].nodes.len() as f64;
         assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / context.variables() as f64);
     }

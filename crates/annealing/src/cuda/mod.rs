@@ -36,10 +36,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A population on a device.
+/// A population of many states on a device.
 pub(crate) struct CudaPopulation {
     cuda: Device,
-    /// For what cannot wait for the kernels' stream.
+    /// A second stream, for work that cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
     core: DeviceCore,
     launch_shape: LaunchShape,
@@ -47,12 +47,12 @@ pub(crate) struct CudaPopulation {
     steps: CudaSlice<u32>,
     best: i64,
     best_allowed: i64,
-    /// Rounds are those of the CPU.
+    /// Whether rounds equal those of the CPU.
     portable: bool,
     pub(crate) overrides: Overrides,
 }
 
-/// Kernels for a number of states.
+/// The kernels for a number of states.
 struct Program {
     make_offspring: Kernel,
     remember: Kernel,
@@ -61,18 +61,18 @@ struct Program {
     block: Block,
 }
 
-/// What depends on the number of states.
+/// The states and all data whose size depends on their number.
 struct States {
     argument: PopulationArgument,
     program: Program,
     elites: CudaSlice<u8>,
     offspring: CudaSlice<u8>,
-    /// Of the elites, of those after the next replacement, of the offspring.
+    /// The standings of the elites, of the elites after the next replacement, and of the offspring.
     standings: [CudaSlice<Standing>; 3],
     known: (CudaSlice<u64>, CudaSlice<u32>),
     counters: CudaSlice<Counters>,
     _held: Held,
-    /// Not 0 once offspring are to end early.
+    /// Not 0 if the offspring should end early.
     stop: CudaSlice<u32>,
     summary_of_elites: Summary,
 }
@@ -84,9 +84,9 @@ impl States {
 }
 
 impl CudaPopulation {
-    /// A population on a core, without states.
+    /// Returns a population on a reduced problem, without states.
     pub fn new(cuda: &Device, context: &SearchContext) -> Result<CudaPopulation, DeviceError> {
-        // bounds use the device too
+        // a separate stream, because bounds use the device too
         let cuda = cuda.beside()?;
         let core = DeviceCore::new(&cuda, context)?;
         Ok(CudaPopulation {
@@ -103,12 +103,12 @@ impl CudaPopulation {
         })
     }
 
-    /// How so many states, 0 where the block says how many there are, are cut.
+    /// Returns the block for `states` states; 0 means that the block determines how many there are.
     fn block(&self, states: usize) -> Block {
         self.launch_shape.block(&self.cuda.info, states as u32, self.overrides)
     }
 
-    /// The kernels for so many states, 0 where the block says how many there are.
+    /// Loads the kernels for `states` states; 0 means that the block determines how many there are.
     fn program(&self, states: usize) -> Result<Program, DeviceError> {
         let block = self.block(states);
         if !block.fits(&self.cuda.info) {
@@ -129,14 +129,14 @@ impl CudaPopulation {
     fn prepare(&self, context: &SearchContext, states: usize) -> Result<States, DeviceError> {
         let (program, cuda) = (self.program(states)?, &*self.cuda);
         let (n, block) = (context.variables(), program.block);
-        // blocks are whole: the last one's idle lane groups have storage too
+        // blocks are whole, so idle lane groups of the last one need storage too
         let places = states.next_multiple_of(block.states() as usize);
         let scratch_quads = 2 * u64::from(self.core.nodes) * u64::from(block.lanes.quads());
         let merged = if context.is_large() { places } else { 1 };
         let values = |count: usize| cuda.zeros::<u8>(count * self.row());
         let (elites, offspring, mut held) = (values(states)?, values(states)?, Held::default());
         let standings = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
-        // never more than half full
+        // the hash table is at most half full
         let places_known = (4 * states).next_power_of_two();
         let known = (cuda.zeros(places_known)?, cuda.zeros(places_known)?);
         let (counters, stop) = (cuda.zeros(1)?, cuda.zeros(1)?);
@@ -183,24 +183,24 @@ impl CudaPopulation {
         self.states.as_ref().ok_or_else(missing)
     }
 
-    /// Bytes of a state's values.
+    /// Returns the bytes of a state's values.
     fn row(&self) -> usize {
         self.core.argument.pad as usize * self.launch_shape.bytes as usize
     }
 
-    /// Launches the making of offspring and their summary; nothing is waited for but the end of blocks that a stop may
-    /// cut short.
+    /// Launches the making of offspring and their summary. Waits only if a stop may cut blocks short.
     fn make(&self, generation: &Generation, slots: &Range<usize>, stop: &Stop) -> Result<(), DeviceError> {
         let (cuda, core, states) = (&*self.cuda, &self.core, self.states()?);
         let (first, last) = (slots.start as u32, slots.end as u32);
         let block = states.program.block;
-        // states that go together are of one group, also where the slots begin amid one
+        // states that share a block belong to one group, even if the slots begin inside one
         let together = if block.is_shared() { block.together } else { GROUP as u32 };
         let begin = first / together * together;
         let count = (last - begin).div_ceil(block.states());
         let blocks = Blocks { count, threads: block.threads, shared: block.shared };
         cuda.set_bytes(&states.counters, 0)?;
-        // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
+        // SAFETY: the arguments are the kernel's, and all memory that it writes to was allocated for this number of
+        // states.
         unsafe {
             states.program.make_offspring.launch(cuda.stream(), blocks, |arguments| {
                 let arguments = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
@@ -220,7 +220,8 @@ impl CudaPopulation {
         cuda.set_bytes(&states.known.0, 0)?;
         cuda.set_bytes(&states.known.1, 0xFF)?;
         let (program, count) = (&states.program, states.argument.states);
-        // SAFETY: as above.
+        // SAFETY: the arguments are the kernels', and all memory that they write to was allocated for this number of
+        // states.
         unsafe {
             program.remember.launch(cuda.stream(), Blocks::new((2 * count).div_ceil(256), 256), |arguments| {
                 arguments.arg(&states.argument)
@@ -237,7 +238,7 @@ impl CudaPopulation {
         self.counters()
     }
 
-    /// Launches a summary of some states to a place in the counters.
+    /// Launches a summary of a range of states, which is written at an offset in the counters.
     fn summarize(&self, slots: &Range<usize>, of: &CudaSlice<Standing>, to: usize) -> Result<(), DeviceError> {
         let states = self.states()?;
         let (first, last) = (slots.start as u32, slots.end as u32);
@@ -254,7 +255,7 @@ impl CudaPopulation {
         Ok(self.cuda.read(&self.states()?.counters)?[0])
     }
 
-    /// What the counters say of so many offspring, with those that are better than all before.
+    /// Returns the offspring that the counters describe, with the elites that are better than all before.
     fn offspring(
         &mut self,
         context: &SearchContext,
@@ -296,7 +297,7 @@ impl CudaPopulation {
         Ok(self.fetch(of, slot..slot + 1)?.concat())
     }
 
-    /// Values as they stand in a row.
+    /// Returns values as they are stored in a row.
     fn packed(&self, values: &[u16]) -> Vec<u8> {
         let mut packed = packed(values, self.launch_shape.bytes);
         packed.resize(self.row(), 0);
@@ -304,7 +305,7 @@ impl CudaPopulation {
     }
 }
 
-/// Values in one or two bytes each.
+/// Returns values stored in one or two bytes each.
 fn packed(values: &[u16], bytes: u32) -> Vec<u8> {
     match bytes {
         1 => values.iter().map(|&value| value as u8).collect(),
@@ -312,7 +313,7 @@ fn packed(values: &[u16], bytes: u32) -> Vec<u8> {
     }
 }
 
-/// The first `n` values of a row that is [`packed`].
+/// Returns the first `n` values of a [`packed`] row.
 fn unpacked(row: &[u8], n: usize, bytes: u32) -> Vec<u16> {
     match bytes {
         1 => row[..n].iter().map(|&value| u16::from(value)).collect(),
@@ -324,7 +325,8 @@ fn missing() -> DeviceError {
     DeviceError::Unusable("a population was asked for before it was opened".into())
 }
 
-/// The device's energy of an assignment is not the host's: its memory or a kernel is wrong.
+/// Returns the error that the device's energy of an assignment differs from the host's: its memory or a kernel is
+/// faulty.
 fn disagreement(device: i64, host: i64) -> DeviceError {
     DeviceError::Failed {
         what: "comparing energies".into(),
@@ -342,11 +344,10 @@ impl Population for CudaPopulation {
             let blocks = make_offspring.blocks_per_multiprocessor(block.threads, block.shared)?;
             (block.states() * blocks * self.cuda.info.multiprocessors) as usize
         } else {
-            // generations of few states follow each other sooner; pools that converged on too little are followed by
-            // larger ones
+            // generations of few states are shorter; pools that converge too soon are followed by larger ones
             let pool = |epoch: u32| self.full() << epoch.min(8);
             if epoch > 0 {
-                // whose kernels may be others: they are compiled meanwhile
+                // the next pool may need other kernels, which are compiled meanwhile
                 let source = self.launch_shape.source(self.block(pool(epoch + 1)));
                 drop(self.cuda.poll(&source, Duration::ZERO));
             }
@@ -356,12 +357,12 @@ impl Population for CudaPopulation {
     }
 
     fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError> {
-        // three populations of values, and what tree moves and merges keep
+        // three populations of values, and the storage of tree moves and combinations
         let n = context.variables() as u64;
         let merges = if context.is_large() { 14 * n } else { 0 };
         let trees = 32 * u64::from(self.core.nodes) * u64::from(self.core.shape.quads.next_power_of_two());
         let state = 6 * n + merges + trees + 64;
-        // its memory, the host's, and indices of 32 bits
+        // limited by the device's memory, the host's, and 32-bit indices
         let fitting = (self.cuda.free_memory()? / 2 / state.max(1)).min(u64::from(u32::MAX / 8));
         Ok((fitting as usize).min(most_states(state as usize)).max(1))
     }
@@ -374,7 +375,7 @@ impl Population for CudaPopulation {
     fn speed(&self, _: &SearchContext) -> u64 {
         match &self.states {
             _ if self.portable => 1,
-            // fewer states than the device has room for take as long
+            // fewer states than the device has room for take equally long
             Some(states) if states.argument.large == 0 => {
                 let speed = if states.program.block.keeps { CACHED_SPEED } else { SPEED };
                 (speed * states.count() as u64 / self.full() as u64).clamp(1, speed)
@@ -390,7 +391,7 @@ impl Population for CudaPopulation {
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         if self.states.as_ref().is_none_or(|known| known.count() != states) {
-            // memory goes back before more is taken
+            // memory is freed before more is allocated
             self.states = None;
             self.states = Some(self.prepare(context, states)?);
         }
@@ -425,7 +426,8 @@ impl Population for CudaPopulation {
         Ok(self.replacement(counters))
     }
 
-    /// With one wait for the device: generations of few states are as short as some launches.
+    /// Makes a generation with one wait for the device, because generations of few states are as short as a few
+    /// launches.
     fn make_generation(
         &mut self,
         context: &SearchContext,

@@ -1,5 +1,5 @@
-//! The device's population against the CPU's: the same offspring, energies and elites, generation by generation.
-//! Without a GPU they are skipped.
+//! Compares the device's population with the CPU's: equal offspring, energies and elites in each generation. The tests
+//! are skipped without a GPU.
 
 use super::CudaPopulation;
 use super::launch_shape::Overrides;
@@ -35,15 +35,15 @@ fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps
     }
 }
 
-/// Runs both herds side by side and compares all that they say: with few lanes a state and with many, with one state a
-/// block and with several, ratings kept where there is room and not.
+/// Compares the populations of both, with few lanes for each state and with many, with one state a block and with
+/// several, with and without kept evaluations.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
     let shared = [None, Some(2), Some(8)]
         .map(|together| [true, false].map(|keeps| Overrides { together, keeps: Some(keeps), few: Some(false) }));
     let cuts = match SearchContext::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
         true => shared.concat(),
         false => {
-            // kept or not, and if not, a lane a state or many
+            // evaluations kept or not, and if not, with one lane or many for each state
             let kept = shared.map(|[kept, _]| kept);
             let alone = [false, true].map(|few| Overrides { together: None, keeps: Some(false), few: Some(few) });
             [&kept[..], &alone[..]].concat()
@@ -54,7 +54,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, 
     }
 }
 
-/// The same with states cut into blocks in one way.
+/// Compares the populations of both, with states divided into blocks in one way.
 fn compare_cut(
     cuda: &Arc<Cuda>,
     name: &str,

@@ -1,7 +1,7 @@
-//! One state over a whole device (`kernels/wide.cu`): for cores whose states are too long for a multiprocessor each, or
-//! so long that one that all multiprocessors anneal is sooner good. A child is the one that all threads of the CPU make
-//! together (`annealing::cpu::growth`), bit for bit. Where one does not keep the device busy, several grow at once, and
-//! the state gets the best of all by components.
+//! One state over a whole device (`kernels/wide.cu`). It is used if a state does not fit a multiprocessor, or if one
+//! state annealed by all multiprocessors is good sooner than many states. Its child equals, bit for bit, the one that
+//! all threads of the CPU make together (`annealing::cpu::growth`). If one child does not keep the device busy, several
+//! grow at once, and the state becomes the best combination of all of them by components.
 
 use super::wide_growth::{Growing, Grown, Growth, Measured, Turn, standing_of, sweep_time};
 use super::wide_parts::{Part, Parts};
@@ -20,15 +20,15 @@ use crate::tuning::wide::{LEAST_VARIABLES, MOST_PARTS, SHARED_SWEEP, TELLING};
 use crate::value_tables::Energy;
 use std::ops::Range;
 
-/// Returns whether a whole device anneals one state of a core: where all threads of the CPU do, or where one state that
-/// all multiprocessors anneal is sooner good than many.
+/// Returns whether a whole device anneals one state of a reduced problem: if all threads of the CPU would do so, or if
+/// one state annealed by all multiprocessors is good sooner than many.
 pub(crate) fn suits(context: &SearchContext) -> bool {
     let is_free = !context.portable && context.population.is_none();
     let least = LEAST_VARIABLES[usize::from(context.falls_into_parts())];
     context.has_one_state() || is_free && context.is_large() && context.variables() >= least
 }
 
-/// Returns whether several devices anneal one state of a core together.
+/// Returns whether several devices anneal one state of a reduced problem together.
 pub(crate) fn is_shared(context: &SearchContext) -> bool {
     suits(context) && sweep_time(context) >= SHARED_SWEEP
 }
@@ -41,7 +41,7 @@ pub(crate) struct WidePopulation {
     aside: Device,
     shape: Shape,
     state_values: CudaSlice<u8>,
-    /// Snapshots of the children's values, written by turns: the host reads one while the device writes the other.
+    /// Snapshots of the children's values, written alternately: the host reads one while the device writes the other.
     measured: [CudaSlice<u8>; 2],
     /// The index of the latest snapshot.
     last_measured: usize,
@@ -53,12 +53,13 @@ pub(crate) struct WidePopulation {
     _held: Held,
     best: i64,
     best_allowed: i64,
-    /// Nanoseconds of sweeps, about, since something was told of.
+    /// The estimated nanoseconds of sweeps since a state was last reported.
     untold: u64,
 }
 
 impl WidePopulation {
-    /// Makes a population without a state: on several devices if they [share](is_shared) the core, else on the first.
+    /// Makes a population without a state: on several devices if they [share](is_shared) the problem, otherwise on the
+    /// first.
     pub fn new(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
         let count = if is_shared(context) { devices.len().min(MOST_PARTS) } else { 1 };
         let shape = Shape::of(&devices[0], context);
@@ -83,7 +84,8 @@ impl WidePopulation {
         Self::shaped(std::slice::from_ref(cuda), context, Shape::of(cuda, context).of_one_child())
     }
 
-    /// Makes a population on all of these devices, whatever the class sizes, whose parts wait for each other or not.
+    /// Makes a population on all of these devices, whatever the class sizes; `in_step` says whether its parts wait for
+    /// each other.
     #[cfg(test)]
     pub fn in_parts(devices: &[Device], context: &SearchContext, in_step: bool) -> Result<WidePopulation, LostDevice> {
         let shape = Shape::of(&devices[0], context);
@@ -171,7 +173,7 @@ impl WidePopulation {
         Ok(())
     }
 
-    /// Begins children: at random values, or as the state.
+    /// Starts children at random values or as copies of the state.
     fn begin(&mut self, growth: Growth<'_>) -> Result<Growing, LostDevice> {
         let Growth { context, generation, .. } = growth;
         let keys: Vec<u64> = growth.keys().collect();
@@ -185,7 +187,7 @@ impl WidePopulation {
         Ok(Growing { plans: keys.into_iter().map(|key| generation.plan(key)).collect(), sweeps: 0, ahead: None })
     }
 
-    /// Launches the next turn of the children.
+    /// Launches the next slice of the children.
     fn launch(&mut self, growth: Growth<'_>, growing: &Growing) -> Result<Turn, LostDevice> {
         let Growth { context, generation, slot, .. } = growth;
         let (group, heat) = (generation.group_key(slot), &self.heat);
@@ -211,8 +213,8 @@ impl WidePopulation {
         Ok(turn)
     }
 
-    /// Launches the partition crossover of a child with the one before it or, of the first, with the state; in place of
-    /// the child.
+    /// Launches the partition crossover of a child with the child before it; the first child is combined with the
+    /// state. The result replaces the child.
     fn combine(&self, child: usize, draw: u64) -> Result<(), DeviceError> {
         let Part { cuda, core, program, children, outcomes, .. } = self.parts.first();
         let row = |child| children.slice(self.parts.first().row_of(child));
@@ -251,8 +253,8 @@ impl WidePopulation {
         Ok(self.last_measured)
     }
 
-    /// Combines the children after their last sweep, and measures them: each with all before it and with the state, so
-    /// that the last is the best.
+    /// Combines the children after their last sweep, each with all before it and with the state, so that the last is
+    /// the best. Measures them and returns the last.
     fn complete(&mut self, growth: Growth<'_>, growing: Growing) -> Result<Measured, LostDevice> {
         self.parts.gather()?;
         let first = self.first();
@@ -272,9 +274,9 @@ impl WidePopulation {
         Ok(Measured { standing, snapshot, child })
     }
 
-    /// Whether a state is better than all reported before, and the last report is long enough ago: the host's
-    /// evaluation takes as long as many sweeps. A child that `is_whole` waits less, because nothing better comes soon.
-    /// A portable run ignores the time.
+    /// Returns whether a state is better than all reported before and the last report is long enough ago, because the
+    /// host's evaluation takes as long as a number of sweeps. A child that `is_whole` waits less, because nothing
+    /// better comes soon. A portable run ignores the time.
     fn tells(&self, context: &SearchContext, standing: Standing, is_whole: bool) -> bool {
         let is_best = standing.total < self.best;
         let is_better = is_best || standing.violations == 0 && standing.total < self.best_allowed;
@@ -285,8 +287,8 @@ impl WidePopulation {
         is_better && self.untold / each >= context.sweep_work
     }
 
-    /// Returns the measured child, or else the state from which it began, if [`tells`](Self::tells) accepts one of
-    /// them.
+    /// Returns the measured child or, if [`tells`](Self::tells) rejects it, the state from which it began. The result
+    /// is empty if both are rejected.
     fn better(
         &mut self,
         context: &SearchContext,
@@ -313,7 +315,7 @@ impl WidePopulation {
         Ok(vec![elite])
     }
 
-    /// Completes a turn of the children. The device executes the next turn while the host evaluates this one.
+    /// Completes a slice of the children. The device executes the next slice while the host evaluates this one.
     fn go_on(&mut self, growth: Growth<'_>, stop: &Stop, offspring: &mut Offspring) -> Result<(), LostDevice> {
         let mut growing = match self.growing.take() {
             Some(growing) => growing,
@@ -373,7 +375,7 @@ impl Population for WidePopulation {
         Ok(())
     }
 
-    /// Goes on with the children, for a turn at most: the first is that of the slot.
+    /// Continues the children for one slice at most. `slots` begins with the slot of the first child.
     fn make_offspring(
         &mut self,
         context: &SearchContext,
@@ -403,7 +405,7 @@ impl Population for WidePopulation {
         let accepted = gain >= 0 && (generation.opens() || standing.hash != self.state.hash);
         let mut tally = Tally::default();
         if !generation.opens() {
-            // each child gains over all before it
+            // the gain of a child is counted against all before it
             let mut best = self.state.total;
             for (Standing { total, .. }, plan) in standings.into_iter().zip(plans) {
                 tally.note(plan, if accepted { best.saturating_sub(total).max(0) as u64 } else { 0 });

@@ -1,4 +1,4 @@
-//! Children of one state in the making: which sweeps a launch makes of them, and what they come to.
+//! The progress of children of one state: the sweeps that a launch makes, and the energies that they reach.
 
 use super::Standing;
 use super::wide_program::Outcome;
@@ -17,35 +17,35 @@ pub(super) fn sweep_time(context: &SearchContext) -> u64 {
 pub(super) struct Growing {
     pub plans: Vec<ChildPlan>,
     pub sweeps: u32,
-    /// The turn that the device is executing, if one is launched.
+    /// The slice that the device is executing, if one is launched.
     pub ahead: Option<Turn>,
 }
 
-/// Children after their last sweep: each combined with all before it, so that the last is the best.
+/// Children after their last sweep. Each is combined with all before it, so that the last is the best.
 #[derive(Debug)]
 pub(super) struct Grown {
     pub standings: Vec<Standing>,
     pub plans: Vec<ChildPlan>,
 }
 
-/// A number of sweeps that are launched together.
+/// A slice of the children's growth: sweeps that are launched together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
-    /// The number of a child's sweeps at the end of the turn.
+    /// The number of a child's sweeps at the end of the slice.
     pub last: u32,
-    /// The index of the snapshot if the children are measured at the end of the turn.
+    /// The index of the snapshot if the children are measured at the end of the slice.
     pub measured: Option<usize>,
 }
 
-/// What determines children: the core, the generation and the slots.
+/// The parameters of children: the reduced problem, the generation and the slots.
 #[derive(Clone, Copy)]
 pub(super) struct Growth<'a> {
     pub context: &'a SearchContext,
     pub generation: &'a Generation,
-    /// The slot of the first.
+    /// The slot of the first child.
     pub slot: usize,
     pub children: usize,
-    /// The number of devices that sweep them.
+    /// The number of devices that sweep the children.
     pub devices: usize,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Growth<'a> {
         self.generation.sweeps + GREEDY_SWEEPS
     }
 
-    /// Returns the turn that begins after `sweeps` sweeps.
+    /// Returns the slice that begins after `sweeps` sweeps.
     pub fn turn(self, sweeps: u32) -> Turn {
         let time = TURN_WORK.max(self.context.sweep_work / TURN_PART);
         let turn = match self.context.portable {
@@ -71,8 +71,9 @@ impl<'a> Growth<'a> {
         Turn { last, measured: None }
     }
 
-    /// Returns whether children are measured after a turn. A hot child does not improve on the incumbent. In a portable
-    /// run every child is measured if costs are exact, because the CPU knows its energy then.
+    /// Returns whether children are measured after a slice. They are not in their first half, because a hot child does
+    /// not improve on the incumbent. In a portable run every child is measured if costs are exact, because the CPU has
+    /// its energy then.
     pub fn measures(self, turn: Turn) -> bool {
         let is_measured = match self.context.portable {
             true => self.context.tables.shift == 0,
@@ -82,7 +83,7 @@ impl<'a> Growth<'a> {
     }
 }
 
-/// The energy of a child after a turn, and where its values are: in a row of a snapshot.
+/// The energy of a child after a slice, and the row of a snapshot that holds its values.
 #[derive(Clone, Copy)]
 pub(super) struct Measured {
     pub standing: Standing,

@@ -1,7 +1,8 @@
-//! One state that several devices sweep together: each device visits a part of the variables. It holds their ratings,
-//! which the moves of all devices change. In step (`kernels/wide.cu`: visits_of_part) a color class is visited after
-//! all parts have exchanged the class before it, so the values equal those of one device bit for bit. Otherwise a part
-//! goes on while changes arrive, and neighbours in different parts may move at the same time.
+//! One state that several devices sweep together: each device visits a part of the variables and holds their
+//! evaluations, which the moves of all devices change. If the parts are in step (`kernels/wide.cu`: visits_of_part), a
+//! color class is visited after all parts have exchanged the class before it, so the values equal those of one device
+//! bit for bit. Otherwise a part continues while changes arrive, and neighbours in different parts may move at the same
+//! time.
 
 use super::wide_program::{ClassPlaces, Kept, Outcome, PACE, PartVisits, Program, Shape, Step, THREADS, WAITING};
 use super::wide_ratings::Ratings;
@@ -24,7 +25,7 @@ pub(super) struct Part {
     /// The children's values of all variables, one row after another.
     pub children: CudaSlice<u8>,
     ratings: Ratings,
-    /// One for each child.
+    /// The counters and energy of each child.
     pub outcomes: CudaSlice<Outcome>,
     arrived: CudaSlice<u32>,
     done: CudaSlice<u32>,
@@ -35,7 +36,7 @@ impl Part {
         LostDevice { ordinal: self.cuda.info.ordinal, error }
     }
 
-    /// Returns where a child's values are among all children's.
+    /// Returns the range of a child's values among those of all children.
     pub fn row_of(&self, child: usize) -> Range<usize> {
         let row = self.children.len() / self.outcomes.len();
         child * row..(child + 1) * row
@@ -104,14 +105,14 @@ impl Part {
     }
 }
 
-/// A part on the device that launches are made on, and their arguments.
+/// A part on the device that the launches are for, and their arguments.
 struct PartHere<'a> {
     part: &'a Part,
     kept: Kept,
     visits: PartVisits,
 }
 
-/// The parts of a state. The first one's device also holds the parent and computes energies.
+/// The parts of a state. The device of the first part also holds the parent and computes energies.
 pub(super) struct Parts {
     all: Vec<Part>,
     /// The part of each variable, in the memory of the first device.
@@ -121,7 +122,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Makes a part per device. Parts on the same device share a stream and take turns.
+    /// Makes a part for each device. Parts on the same device share a stream and alternate.
     pub fn new(devices: &[Device], context: &SearchContext, shape: Shape) -> Result<Parts, LostDevice> {
         let on = |place: usize| move |error| LostDevice { ordinal: devices[place].info.ordinal, error };
         for other in 1..devices.len() {
@@ -154,7 +155,7 @@ impl Parts {
         };
         let all = threads::try_map(0..devices.len(), |place| part(place).map_err(on(place)))?;
         let parts = Parts { owners: devices[0].upload(&owners).map_err(on(0))?, all, visited: 0 };
-        // the memory that others write to is allocated
+        // the memory that other parts write to is allocated
         parts.meet()?;
         Ok(parts)
     }
@@ -187,7 +188,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Starts children at random values, by a draw each.
+    /// Starts the children at random values, each from its own draw.
     pub fn scatter(&mut self, variables: usize, draws: &[u64]) -> Result<(), LostDevice> {
         let blocks = Blocks::new((variables as u32).div_ceil(THREADS), THREADS);
         for part in &self.all {
@@ -218,7 +219,7 @@ impl Parts {
         self.meet()
     }
 
-    /// Launches the computation of the children's ratings.
+    /// Launches the computation of the children's evaluations.
     pub fn keep(&mut self) -> Result<(), LostDevice> {
         for (place, part) in (0..).zip(&self.all) {
             let (kept, members) = (self.kept_of(place), part.program.classes.last().map_or(0, |class| class.end));
@@ -234,7 +235,7 @@ impl Parts {
         self.meet()
     }
 
-    /// Launches the next sweeps, by the steps of each child.
+    /// Launches the next sweeps, with separate steps for each child.
     pub fn sweep(&mut self, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         for part in &self.all {
             part.forget_counts().map_err(|error| part.lost(error))?;
@@ -325,7 +326,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Returns a part's ratings as kernels take them.
+    /// Returns the evaluations of a part in the form that kernels take.
     fn kept_of(&self, part: u32) -> Kept {
         let mut kept = Kept { part, parts: self.all.len() as u32, ..self.all[part as usize].ratings.argument };
         for (place, other) in self.all.iter().enumerate() {
@@ -362,7 +363,7 @@ impl Parts {
         self.meet()
     }
 
-    /// Waits for all launches and returns the counters of each child, those of its parts added up.
+    /// Waits for all launches and returns the counters of each child, summed over its parts.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, LostDevice> {
         let read = |part: &Part| part.cuda.read(&part.outcomes).map_err(|error| part.lost(error));
         let mut outcomes: Vec<Outcome> = self.all.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();

@@ -1,4 +1,4 @@
-//! The kernels of one state over a whole device (`kernels/wide.cu`), and how many threads they have.
+//! The kernels of one state over a whole device (`kernels/wide.cu`), and their numbers of threads.
 
 use super::launch_shape::value_bytes;
 use crate::core::context::SearchContext;
@@ -10,14 +10,15 @@ use crate::partition::PartClasses;
 use crate::tuning::wide::{MOST_PARTS, OCCUPANCY, WAIT_NANOSECONDS};
 use crate::{generation, kernels, value_tables};
 
-/// Threads of a block, and of one that waits for others (`kernels/wide.cu`).
+/// Threads of a block without barriers between blocks (`kernels/wide.cu`).
 pub(super) const THREADS: u32 = 256;
+/// Threads of a block that waits for other blocks (`kernels/wide.cu`).
 pub(super) const WAITING: u32 = 1024;
-/// Threads that wait for other parts, one each at most.
+/// Threads that wait for other parts, at most one for each part.
 pub(super) const PACE: u32 = 32;
 
 device_structs! {
-    /// `kernels/wide.cu`: Step.
+    /// Mirrors `Step` in `kernels/wide.cu`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Step as "Step" {
         pub order: u64,
@@ -26,7 +27,7 @@ device_structs! {
         pub least: i64,
     }
 
-    /// `kernels/wide.cu`: Outcome.
+    /// Mirrors `Outcome` in `kernels/wide.cu`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Outcome as "Outcome" {
         pub moves: u64,
@@ -37,7 +38,7 @@ device_structs! {
         pub awaited: u64,
     }
 
-    /// `kernels/wide.cu`: PartVisits.
+    /// Mirrors `PartVisits` in `kernels/wide.cu`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct PartVisits as "PartVisits" {
         pub values: [u64; MOST_PARTS],
@@ -51,7 +52,7 @@ device_structs! {
         pub end: u32,
     }
 
-    /// `kernels/wide.cu`: Kept.
+    /// Mirrors `Kept` in `kernels/wide.cu`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Kept as "Kept" {
         pub rows: [u64; MOST_PARTS],
@@ -64,7 +65,7 @@ device_structs! {
         pub children: u32,
     }
 
-    /// `kernels/crossover.cuh`: Crossover.
+    /// Mirrors `Crossover` in `kernels/crossover.cuh`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct CrossoverArgument as "Crossover" {
         pub label: u64,
@@ -72,30 +73,30 @@ device_structs! {
     }
 }
 
-// SAFETY: zeros are numbers.
+// SAFETY: all fields are numbers, for which zero bits are valid.
 unsafe impl ValidAsZeroBits for Outcome {}
 
-/// The kernels of a core, or of a part of it, on a device.
+/// The kernels of a reduced problem, or of a part of it, on a device.
 pub(super) struct Program {
     pub scatter: Kernel,
-    /// All sweeps of a launch, or the visits of a class.
+    /// The kernel of all sweeps of a launch, or of the visits of a class.
     pub sweeps: Kernel,
     pub by_class: bool,
     /// Whether parts wait for each other.
     pub in_step: bool,
-    /// `None` if there is one part.
+    /// The kernels that connect parts; `None` if there is one part.
     pub between: Option<PartKernels>,
-    /// The places of each class in the list of members.
+    /// The range of each class in the list of members.
     pub classes: Vec<ClassPlaces>,
-    /// Lanes of a visit.
+    /// The number of lanes of a visit.
     pub lanes: u32,
     pub combine: Kernel,
     pub measure: Kernel,
-    /// Computes the rows of ratings.
+    /// The kernel that computes the rows of evaluations.
     pub keep: Kernel,
     pub effects: EffectKernels,
-    /// Blocks that are on the device at once: of sweeps, all that fit, as many for each child, and of a combination, as
-    /// many as variables need.
+    /// The blocks of sweeps and of a combination that are on the device at once. Sweeps take all that fit, an equal
+    /// number for each child; a combination takes those that its variables need.
     pub blocks: [u32; 2],
 }
 
@@ -107,14 +108,14 @@ pub(super) struct PartKernels {
     pub pace: Kernel,
 }
 
-/// The kernels that find which rows of ratings change with a variable.
+/// The kernels that find which rows of evaluations change with a variable.
 pub(super) struct EffectKernels {
     pub count: Kernel,
     pub place: Kernel,
     pub write: Kernel,
 }
 
-/// The places of a color class's members. Members at the border of a part come first.
+/// The range of a color class in the list of members. Members at the border of a part come first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClassPlaces {
     pub begin: u32,
@@ -122,7 +123,7 @@ pub(super) struct ClassPlaces {
     pub end: u32,
 }
 
-/// What the kernels of a core depend on.
+/// The parameters that the kernels of a reduced problem depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub lanes: StateLanes,
@@ -135,20 +136,22 @@ pub(super) struct Shape {
     pub by_class: bool,
     /// Whether a launch visits one of several parts.
     pub in_parts: bool,
-    /// Whether a part waits for the others' changes of the class before. If not, changes arrive while it goes on.
+    /// Whether a part waits for the changes of the class before from the other parts. If not, changes arrive while it
+    /// continues.
     pub in_step: bool,
-    /// Children that are swept at once.
+    /// The number of children that are swept at once.
     pub children: u32,
 }
 
 impl Shape {
-    /// The shape for a core on a device: a launch makes the visits of one class if the device has one thread or none
-    /// for each, and whole sweeps otherwise.
+    /// Returns the shape for a reduced problem on a device: a launch makes the visits of one class if the device has at
+    /// most one thread for each of them, and whole sweeps otherwise.
     pub fn of(cuda: &Device, context: &SearchContext) -> Shape {
         let row = context.row_shape().with_ratings();
         let lanes = StateLanes::new(row.quads, row.half, 1);
         let by_class = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context) < 2;
-        // as many as have a thread for each lane of their widest class; one in a portable run, as on the CPU
+        // enough children to use all threads with one for each lane of the widest class; one child in a portable run,
+        // as on the CPU
         let blocks = (widest(context) * lanes.count() as usize).div_ceil(WAITING as usize) as u32;
         let children = if by_class || context.portable { 1 } else { (cuda.info.multiprocessors / blocks).max(1) };
         Shape {
@@ -169,8 +172,9 @@ impl Shape {
         Shape { children: 1, ..self }
     }
 
-    /// Returns the shape for several parts, whose launches visit one class of one part. They are in step in portable
-    /// runs, whose values do not depend on time, and where the effect of a move depends on a third variable's value.
+    /// Returns the shape for several parts, whose launches visit one class of one part. The parts are in step in
+    /// portable runs, because values must not depend on time, and if the effect of a move depends on a third variable's
+    /// value.
     pub fn in_parts(self, context: &SearchContext) -> Shape {
         let pairs = || context.tables.problem.functions.iter().all(|function| function.scope.len() <= 2);
         Shape { in_step: context.portable || !(self.links || pairs()), ..self.in_free_parts() }
@@ -202,7 +206,7 @@ impl Shape {
         self.names().into_iter().chain(self.effect_names()).chain(between).fold(source, Source::kernel)
     }
 
-    /// Sweeps or visits, then scatter, combine, measure and keep.
+    /// Returns the names of the kernels for sweeps or visits, scatter, combine, measure and keep.
     fn names(self) -> [String; 5] {
         let StateLanes { parts, slots, units, half } = self.lanes;
         let value = format!("u{}", 8 * self.bytes);
@@ -220,19 +224,19 @@ impl Shape {
         ]
     }
 
-    /// The kernels that count, place and write effects.
+    /// Returns the names of the kernels that count, place and write effects.
     fn effect_names(self) -> [String; 3] {
         let half = self.lanes.half;
         [format!("count_effects<{half}>"), "place_effects".into(), format!("write_effects<{half}>")]
     }
 
-    /// The kernels that connect parts.
+    /// Returns the names of the kernels that connect parts.
     fn part_names(self) -> [String; 2] {
         [format!("gather<u{}>", 8 * self.bytes), "pace".into()]
     }
 }
 
-/// Kernels for every kind of lanes.
+/// Returns sources that cover the kernels of every kind of lanes.
 pub fn sources() -> Vec<Source> {
     let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, 1);
     let plain = |lanes| Shape {
@@ -263,19 +267,19 @@ pub fn sources() -> Vec<Source> {
     all.flat_map(kinds).chain(others).map(Shape::source).collect()
 }
 
-/// Returns the kernels for a core that suits, on one device or on several.
+/// Returns the source of the kernels for a reduced problem, on one device or on several. The problem must suit.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext, in_parts: bool) -> Source {
     let shape = Shape::of(cuda, context);
     if in_parts { shape.in_parts(context).source() } else { shape.source() }
 }
 
-/// Variables of the widest class.
+/// Returns the number of variables of the widest class.
 fn widest(context: &SearchContext) -> usize {
     context.order.classes.iter().map(Vec::len).max().unwrap_or(1).max(1)
 }
 
 impl Program {
-    /// Loads the program of a shape for the classes of a core or of a part.
+    /// Loads the program of a shape for the classes of a reduced problem or of a part.
     pub fn new(
         cuda: &Device,
         context: &SearchContext,

@@ -1,4 +1,4 @@
-//! The ratings of children in device memory, and what a move changes in them (`kernels/wide.cu`: Kept).
+//! The evaluations of children in device memory, and the effects of a move on them (`kernels/wide.cu`: Kept).
 
 use super::wide_program::{Kept, Program, THREADS};
 use crate::core::cuda::{Device, DeviceCore};
@@ -6,19 +6,19 @@ use crate::device::{Blocks, DeviceError, Held, Kernel, PushKernelArg};
 
 /// Words of an effect.
 const EFFECT: usize = 4;
-/// Bytes of which rows are multiples.
+/// The alignment of rows in bytes.
 const ROW: usize = 16;
 
-/// Rows of ratings for all variables, and the effects of each.
+/// The rows of evaluations of all variables, and the effects of each variable's moves.
 pub(super) struct Ratings {
-    /// What kernels take. Its first rows are these.
+    /// The argument of kernels. Its first rows are those held here.
     pub argument: Kept,
     _held: Held,
 }
 
 impl Ratings {
-    /// Allocates rows of each child and finds the effects on the device. `owners` are the parts of variables if there
-    /// are several.
+    /// Allocates the rows of each child and finds the effects on the device. `owners` are the parts of the variables if
+    /// there are several parts.
     pub fn new(
         cuda: &Device,
         core: &DeviceCore,
@@ -32,7 +32,7 @@ impl Ratings {
         let (effects_of, reserved) = (cuda.zeros::<u32>(2 * n.max(1))?, cuda.zeros::<u32>(1)?);
         let owners_at = if owners.is_empty() { 0 } else { held.upload(cuda, owners)? };
         let launch = |kernel: &Kernel, more: [Option<u64>; 2]| {
-            // SAFETY: the arguments are the kernel's; there is a place for each variable's effects.
+            // SAFETY: the arguments are the kernel's, and there is an entry for each variable's effects.
             unsafe {
                 kernel.launch(cuda.stream(), blocks, |arguments| {
                     let arguments = arguments.arg(&core.argument).arg(&effects_of);
@@ -59,8 +59,8 @@ impl Ratings {
     }
 }
 
-/// Returns the binary logarithm of the number of threads that follow a move: about one for each effect and lane, and no
-/// more than a block has.
+/// Returns the binary logarithm of the number of threads that follow a move: about one for each effect and lane, at
+/// most those of a block.
 fn group_bits(lanes: u32, effects: usize) -> u32 {
     (lanes as usize * effects.max(1)).next_power_of_two().min(THREADS as usize).ilog2()
 }

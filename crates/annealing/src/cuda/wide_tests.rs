@@ -13,7 +13,7 @@ use fangs_testing::cores::{of_size, price, random};
 use fangs_testing::gpu;
 use std::sync::Arc;
 
-/// Makes the child of a generation turn by turn; what it replaced.
+/// Makes the child of a generation slice by slice and returns the replacement.
 fn child(population: &mut dyn Population, context: &SearchContext, generation: &Generation) -> Replacement {
     loop {
         let offspring = population.make_offspring(context, generation, 0..1, &Stop::new()).expect("it works");
@@ -26,7 +26,7 @@ fn child(population: &mut dyn Population, context: &SearchContext, generation: &
     }
 }
 
-/// A generation of children that begin anywhere on the schedule.
+/// Returns a generation of children that begin anywhere on the schedule.
 fn generation(rng: &mut Rng, subpopulation: u32, sweeps: u32) -> Generation {
     Generation {
         draw: rng.draw(),
@@ -66,7 +66,7 @@ fn compare(name: &str, problem: &Arc<Problem>) {
     }
     for (round, sweeps) in [9, 3, 17, 5, 8].into_iter().enumerate() {
         let generation = generation(&mut rng, u32::from(round > 0 && round != 3), sweeps);
-        // in two rounds only variables move whose values cost much
+        // in two rounds only variables whose values have a high cost move
         let least = if round < 3 { ALL_MOVE } else { context.schedule.hot as i32 };
         let heat = Heat { least, ..steps(context.schedule) };
         host.heat(heat.clone()).expect("the host works");
@@ -83,8 +83,9 @@ fn compare(name: &str, problem: &Arc<Problem>) {
     }
 }
 
-/// Several children at once: energies are right, no generation ends with a worse state, and none that begins at random
-/// values with a worse one than its first child alone. That rows of ratings are apart is not compared entry by entry.
+/// Checks several children at once: energies are exact, no generation ends with a worse state, and none that begins at
+/// random values ends worse than its first child alone. Whether rows of evaluations are separate is not compared entry
+/// by entry.
 #[test]
 fn a_device_makes_several_children_of_one_state() {
     let Some(cuda) = gpu() else { return };
@@ -108,14 +109,14 @@ fn a_device_makes_several_children_of_one_state() {
                 assert!(replaced.best <= *last, "kind {kind}, round {round}");
                 *last = replaced.best;
             }
-            // the first of the children is the one, so that all together are no worse
+            // the first of the children equals the single one, so all together are no worse
             assert!(round > 0 || last[0] <= last[1], "kind {kind}: {last:?}");
         }
     }
 }
 
-/// Parts that do not wait for each other: after as many sweeps a state is about as good as that of one part, whether
-/// their variables have few neighbours in other parts or many.
+/// Checks parts that do not wait for each other: after an equal number of sweeps a state is about as good as that of
+/// one part, whether few or many variables have neighbours in other parts.
 #[test]
 fn parts_that_do_not_wait_come_as_far() {
     let Some(cuda) = gpu() else { return };

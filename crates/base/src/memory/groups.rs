@@ -1,19 +1,20 @@
-//! Limits of the control groups of the process, of both generations: its own group's and those of all groups above.
+//! Memory limits by control groups, of both generations: those of the process's own group and of all its ancestors.
 
 use std::path::{Path, PathBuf};
 
-/// Texts of the system by their path; tests provide their own.
+/// Reads a file of the system by its path; tests provide the contents.
 pub(super) type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
-/// The memory limits of a generation of control groups.
+/// The names of files and limits in one generation of control groups.
 struct Generation {
-    /// Its file system.
+    /// The name of its file system.
     system: &'static str,
-    /// Its name in a line of `/proc/self/cgroup` and in the mount; empty in the second generation.
+    /// The controller's name in a line of `/proc/self/cgroup` and in the mount; empty in the second generation.
     controller: &'static str,
     limits: &'static [&'static str],
     used: &'static str,
-    /// The part of the used memory that is file cache, which is freed when memory is short; in `memory.stat`.
+    /// The key in `memory.stat` of the part of the used memory that is file cache, which the system frees when memory
+    /// is short.
     cache: &'static str,
 }
 
@@ -21,7 +22,7 @@ const GENERATIONS: [Generation; 2] = [
     Generation {
         system: "cgroup2",
         controller: "",
-        // above `high` the group is slowed down almost to a halt
+        // above `high`, the system slows the group down almost to a halt
         limits: &["memory.max", "memory.high"],
         used: "memory.current",
         cache: "inactive_file",
@@ -35,7 +36,7 @@ const GENERATIONS: [Generation; 2] = [
     },
 ];
 
-/// Bytes left to the process by each group that limits it.
+/// Returns the number of bytes left to the process by each group that limits it.
 pub(super) fn left(read: Read<'_>) -> Vec<u64> {
     let texts = ["/proc/self/cgroup", "/proc/self/mountinfo"].map(|path| read(Path::new(path)));
     let [Some(groups), Some(mounts)] = texts else { return Vec::new() };
@@ -47,7 +48,7 @@ pub(super) fn left(read: Read<'_>) -> Vec<u64> {
 }
 
 impl Generation {
-    /// Bytes left in a group, if it has a limit.
+    /// Returns the number of bytes left in a group; `None` if it has no limit.
     fn left(&self, folder: &Path, read: Read<'_>) -> Option<u64> {
         let number = |name: &&str| read(&folder.join(name))?.trim().parse::<u64>().ok();
         let limit = self.limits.iter().filter_map(number).min()?;
@@ -58,7 +59,7 @@ impl Generation {
     }
 }
 
-/// The visible folders of the process's group and of all groups above.
+/// Returns the visible folders of the process's group and of all its ancestors.
 fn folders(generation: &Generation, groups: &str, mounts: &str) -> Vec<PathBuf> {
     let Some(group) = groups.lines().find_map(|line| group(generation, line)) else { return Vec::new() };
     let Some((root, mount)) = mounts.lines().find_map(|line| mount(generation, line)) else { return Vec::new() };
@@ -69,14 +70,14 @@ fn folders(generation: &Generation, groups: &str, mounts: &str) -> Vec<PathBuf> 
     own.ancestors().take_while(|folder| folder.starts_with(&mount)).map(Path::to_path_buf).collect()
 }
 
-/// The group that a line of `/proc/self/cgroup` (`4:memory:/user/a`, `0::/user/a`) names, if it is of this generation.
+/// Returns the group in a line of `/proc/self/cgroup` (`4:memory:/user/a`, `0::/user/a`), if it is of this generation.
 fn group<'a>(generation: &Generation, line: &'a str) -> Option<&'a str> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, group) = (parts.next()?, parts.next()?);
     controllers.split(',').any(|controller| controller == generation.controller).then_some(group)
 }
 
-/// Which group a line of `/proc/self/mountinfo` mounts and where, if it is of this generation.
+/// Returns the group that a line of `/proc/self/mountinfo` mounts and the mount point, if it is of this generation.
 fn mount(generation: &Generation, line: &str) -> Option<(PathBuf, PathBuf)> {
     let (place, kind) = line.split_once(" - ")?;
     let mut kind = kind.split(' ');
@@ -89,7 +90,7 @@ fn mount(generation: &Generation, line: &str) -> Option<(PathBuf, PathBuf)> {
     Some((place.next()?, place.next()?))
 }
 
-/// A path with plain blanks: `mountinfo` writes them as `\040`.
+/// Returns a path with plain blanks; `mountinfo` writes them as `\040`.
 fn unescaped(path: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     escapes.iter().fold(path.to_string(), |path, (escape, character)| path.replace(escape, character))
@@ -128,7 +129,7 @@ mod tests {
             ("/sys/fs/cgroup/memory.max", "900000\n"),
             ("/sys/fs/cgroup/memory.current", "950000\n"),
         ];
-        // the group's parent, less what is not cache, and the root, which is full
+        // the parent of the group, whose file cache does not count as used, and the root, which is full
         assert_eq!(left_of("0::/user/run\n", SECOND, &files), [260_000, 0]);
         assert_eq!(left_of("0::/\n", SECOND, &files), [0]);
         assert_eq!(left_of("0::/other\n", SECOND, &files), [0]);

@@ -7,17 +7,17 @@ use groups::Read;
 use std::cell::Cell;
 use std::path::Path;
 
-/// Memory assumed where the system does not tell: 4 GiB.
+/// The number of bytes assumed to be available if the system does not report it: 4 GiB.
 const ASSUMED: u64 = 4 << 30;
 
-/// Bytes of free main memory: Linux's figure, but no more than is left of the process's limits, which are those of its
-/// control groups, of its address space and of its data. 4 GiB without any figure.
+/// Returns the number of bytes of available main memory. It is the system's figure (`MemAvailable`), but at most what
+/// the limits of the process's control groups, address space and data leave; 4 GiB if there is no figure at all.
 pub fn available() -> u64 {
     available_by(&system).unwrap_or(ASSUMED)
 }
 
-/// The most address space that the process may have, stacks of threads included, and how much of it is left; nothing
-/// where there is no limit.
+/// Returns the limit of the process's address space in bytes, which includes stacks of threads, and how much of it is
+/// left; `None` if there is no limit.
 pub fn address_space() -> Option<(u64, u64)> {
     limit_and_rest(&system, "Max address space", "VmSize:")
 }
@@ -33,7 +33,7 @@ fn available_by(read: Read<'_>) -> Option<u64> {
     machine.into_iter().chain(groups::left(read)).chain(own).min()
 }
 
-/// A limit of the process and what is left of it.
+/// Returns a limit of the process and what is left of it, in bytes; `None` if there is no limit.
 fn limit_and_rest(read: Read<'_>, limit: &str, used: &str) -> Option<(u64, u64)> {
     let limits = read(Path::new("/proc/self/limits"))?;
     let soft =
@@ -41,7 +41,7 @@ fn limit_and_rest(read: Read<'_>, limit: &str, used: &str) -> Option<(u64, u64)>
     Some((soft, soft.saturating_sub(kibibytes(read, "/proc/self/status", used).unwrap_or(0))))
 }
 
-/// Bytes where a line of a file states kibibytes.
+/// Returns the number of bytes that a line of a file states in kibibytes.
 fn kibibytes(read: Read<'_>, path: &str, name: &str) -> Option<u64> {
     let text = read(Path::new(path))?;
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -52,16 +52,16 @@ thread_local! {
     static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread handles a failure of its current allocation. Then an allocator that otherwise ends the program
-/// returns null.
+/// Returns whether this thread handles a failure of its current allocation. An allocator that otherwise ends the
+/// program then returns null.
 pub fn may_fail() -> bool {
     MAY_FAIL.get()
 }
 
-/// Reserves room in a vector for `more` further entries.
+/// Reserves capacity in a vector for `more` further entries.
 ///
 /// # Errors
-/// [`Error::Memory`] where the system has none.
+/// Returns [`Error::Memory`] if the memory is not available.
 pub fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), Error> {
     let before = MAY_FAIL.replace(true);
     let outcome = vector.try_reserve_exact(more);
@@ -69,17 +69,17 @@ pub fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), Error> {
     outcome.map_err(|_| out_of(more.saturating_mul(size_of::<T>()) as u64))
 }
 
-/// The error where `bytes` more bytes were not available.
+/// Returns the error that `bytes` more bytes were not available.
 pub fn out_of(bytes: u64) -> Error {
     Error::Memory(format!("{bytes} bytes more could not be had, {} are available", available()))
 }
 
-/// Refuses an amount of more than half of the available memory: `what` names its use, as the beginning of a sentence.
+/// Refuses an amount of more than half of the available memory; `what` names its use, as the beginning of a sentence.
 ///
 /// # Errors
-/// [`Error::Memory`] with both figures.
+/// Returns [`Error::Memory`] with both figures.
 pub fn must_fit(bytes: u64, what: impl FnOnce() -> String) -> Result<(), Error> {
-    // the common case needs no call to the system
+    // the common case needs no system call
     if bytes < ALWAYS {
         return Ok(());
     }
@@ -93,7 +93,7 @@ pub fn must_fit(bytes: u64, what: impl FnOnce() -> String) -> Result<(), Error> 
     )))
 }
 
-/// Amounts that are never checked, as any process takes them.
+/// The number of bytes below which an amount is never checked.
 const ALWAYS: u64 = 16 << 20;
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ Max address space         307200000            unlimited            bytes
 Max file locks            unlimited            unlimited            locks     
 ";
 
-    /// The available memory according to these files.
+    /// Returns the available memory according to these files.
     fn available(files: &[(&str, &str)]) -> Option<u64> {
         available_by(&|path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.to_string()))
     }

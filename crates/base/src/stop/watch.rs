@@ -1,4 +1,4 @@
-//! How often a stop flag is read, for measurements and tests.
+//! Records of how often a stop flag is read, for measurements and tests.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Shorter gaps are not recorded.
+/// The length below which gaps are not recorded.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// A place that reads the flag; none where a thread begins or ends.
+/// A place in the code that reads the flag; `None` for the start or end of a thread.
 type Place = Option<&'static Location<'static>>;
 
-/// A record of a flag's reads: the processor time of a thread between two of them. It can also set the flag at a
-/// certain read, like a signal.
+/// A record of a flag's reads: the processor time of a thread between two of them. It can also set the flag at a given
+/// read, like a signal.
 #[derive(Debug)]
 pub struct Watch {
     looks: AtomicU64,
-    /// The read at which the flag is set.
+    /// The number of the read at which the flag is set.
     last: u64,
     gaps: Mutex<HashMap<(Place, Place), Duration>>,
 }
 
-/// The longest time that a thread worked between a read at one place and the next at another.
+/// The longest time that a thread worked between a read at one place in the code and the next at another.
 #[derive(Clone, Debug)]
 pub struct Gap {
     /// Processor time of the thread.
@@ -59,22 +59,22 @@ thread_local! {
 }
 
 impl Watch {
-    /// A record of reads.
+    /// Returns an empty record, which never sets the flag.
     pub fn new() -> Arc<Watch> {
         Watch::until(u64::MAX)
     }
 
-    /// The same, which sets the flag at a read.
+    /// Returns an empty record that sets the flag at its `last`-th read.
     pub fn until(last: u64) -> Arc<Watch> {
         Arc::new(Watch { looks: AtomicU64::new(0), last, gaps: Mutex::default() })
     }
 
-    /// The number of reads.
+    /// Returns the number of reads.
     pub fn looks(&self) -> u64 {
         self.looks.load(Ordering::Relaxed)
     }
 
-    /// The gaps between reads, the longest first.
+    /// Returns the gaps between reads, the longest first.
     pub fn gaps(&self) -> Vec<Gap> {
         let gaps = self.gaps.lock().unwrap_or_else(PoisonError::into_inner);
         let mut gaps: Vec<Gap> = gaps.iter().map(|(&(from, to), &longest)| Gap { longest, from, to }).collect();
@@ -82,12 +82,12 @@ impl Watch {
         gaps
     }
 
-    /// Whether the number of reads has set the flag.
+    /// Returns whether the number of reads has set the flag.
     pub(super) fn is_over(&self) -> bool {
         self.looks() >= self.last
     }
 
-    /// Records a read; returns whether it sets the flag.
+    /// Records a read. Returns whether it sets the flag.
     #[cold]
     pub(super) fn look(self: &Arc<Self>, place: &'static Location<'static>) -> bool {
         let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
@@ -118,14 +118,14 @@ impl Watch {
     }
 }
 
-/// Processor time of this thread.
+/// Returns the processor time of this thread.
 #[cfg(unix)]
 fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Wall-clock time, where the system does not tell.
+/// Returns the wall-clock time, because the system does not provide processor time.
 #[cfg(not(unix))]
 fn thread_time() -> Duration {
     use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! The bounding loop in slices: what to do next, on which processor, and what each slice came to.
+//! The bounding loop in slices: it chooses the next stage and its processor, and turns each slice into a step's result.
 
 use super::methods::BoundChoice;
 use super::schedule::{BoundSchedule, Stage};
@@ -46,28 +46,29 @@ pub struct Bounder {
     options: BounderOptions,
     activity: Activity,
     gpu: Option<Arc<Gpu>>,
-    /// Further devices, which share the slices of an elimination.
+    /// Further devices, over which an elimination spreads its slices.
     others: Vec<Arc<Gpu>>,
     device_use: DeviceUse,
     notices: VecDeque<Notice>,
-    /// Orders of the problem that the caller has, or that are searched for, until a schedule follows them.
+    /// Elimination orders given by the caller or found by a search; a schedule then follows them.
     orders: Vec<Order>,
     ordering: Option<OrderSearch>,
     schedule: Option<BoundSchedule>,
     running: Option<Running>,
-    /// Whose part of the time the stage at work takes.
+    /// The search with a guaranteed share of the time that is at work; `None` during other stages.
     steady: Option<Steady>,
     spent: Spent,
-    /// Searches that go on when the problem has changed, and the problems they are for.
+    /// Searches without a schedule: they continue after the problem has changed.
     searches: Vec<Box<dyn Search>>,
+    /// The reduced problems that searches began with.
     problems: Vec<ReducedProblem>,
     done: bool,
     work: u64,
     induced_width: Option<u32>,
     best_z: Option<u32>,
-    /// Combinations of the largest dense plan finished.
+    /// Combinations of the largest finished elimination with dense tables.
     highest: u64,
-    /// The best bound told of that shifting came to on its way.
+    /// Highest bound that cost shifting has reported before its end.
     told: Cost,
 }
 
@@ -87,32 +88,32 @@ enum Work {
 #[derive(Debug)]
 struct Turn {
     search: Box<dyn Search>,
-    /// Work done at its end.
+    /// Work of the search, in total, at which the grant ends.
     end: u64,
-    /// The bound at its beginning, and as of the last result.
+    /// Lower bound when the grant began.
     before: Cost,
     told: Cost,
 }
 
 impl Bounder {
-    /// Nothing is done yet.
+    /// Creates a bounder that has done no work yet.
     pub fn new(options: BounderOptions) -> Self {
         let bounder = Bounder { options, told: Cost::MIN, ..Bounder::default() };
         Bounder { done: bounder.strategies().are_none(), ..bounder }
     }
 
-    /// Says there what is being done.
+    /// Reports to `activity` what the bounder is doing.
     pub fn telling(mut self, activity: &Activity) -> Self {
         self.activity = activity.clone();
         self
     }
 
-    /// Follows these elimination orders, the best first, rather than search for some, until [`Bounder::rebase`].
+    /// Follows these elimination orders, the best first, instead of searching for orders, until [`Bounder::rebase`].
     pub fn follow(&mut self, orders: Vec<Order>) {
         self.orders = orders;
     }
 
-    /// From now on a device takes what pays there; an elimination at work that does begins there from the start.
+    /// Uses this device from now on for the stages that pay there; a running elimination restarts on it.
     pub fn use_device(&mut self, gpu: Arc<Gpu>, device_use: DeviceUse) {
         self.device_use = device_use;
         match self.running.as_mut().map(|running| &mut running.work) {
@@ -126,16 +127,16 @@ impl Bounder {
         let exact_work = self.exact_work(true);
         let schedule = self.schedule.take();
         self.schedule = schedule.map(|schedule| schedule.on(Some(&gpu), device_use).exact_work(exact_work));
-        // what was too much for the CPU may not be for it
+        // plans that were too large for the CPU may suit the device
         (self.gpu, self.done) = (Some(gpu), self.strategies().are_none());
     }
 
-    /// From now on further devices share what can be shared. To be said before [`Bounder::use_device`].
+    /// Adds further devices, over which an elimination spreads its slices. Call it before [`Bounder::use_device`].
     pub fn share(&mut self, others: Vec<Arc<Gpu>>) {
         self.others = others;
     }
 
-    /// The problem has changed: what has not begun is planned again.
+    /// Starts planning afresh after a change of the reduced problem: stages that have not begun are dropped.
     pub fn rebase(&mut self) {
         if let Some(schedule) = self.schedule.take() {
             self.searches.extend(schedule.into_searches());
@@ -144,8 +145,9 @@ impl Bounder {
         self.done = self.strategies().are_none();
     }
 
-    /// One slice of work: at most some tenths of a second. `upper` is the best total known, or the network's top;
-    /// bounds speak of what is below. `reduced` may be another one only after [`Bounder::rebase`].
+    /// Does one slice of work, which takes at most some tenths of a second. `upper` is the incumbent's cost, or the
+    /// network's top; bounds hold for solutions below it. `reduced` may differ from that of the last call only after
+    /// [`Bounder::rebase`].
     pub fn step(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Step {
         let (began, before) = (Instant::now(), self.work);
         let result = self.advance(reduced, upper, stop);
@@ -159,7 +161,7 @@ impl Bounder {
         }
     }
 
-    /// The bound of cost shifting at work, where it is more than `above`.
+    /// Returns the current bound of running cost shifting; `None` if none runs or its bound is at most `above`.
     pub fn so_far(&self, upper: Cost, above: Cost) -> Option<BoundResult> {
         let Some(Running { work: Work::Shift(shift), reduced }) = &self.running else { return None };
         let lower = shift.lower_bound(upper.min(reduced.problem.top));
@@ -170,23 +172,23 @@ impl Bounder {
         (lower > above).then(result)
     }
 
-    /// Whether there is nothing left to do for this problem.
+    /// Returns whether there is nothing left to do for this problem.
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Whether a stage has begun that has not come to its end.
+    /// Returns whether a stage is at work.
     pub fn is_at_work(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Whether an exact elimination with dense tables is at work.
+    /// Returns whether an exact elimination with dense tables is at work.
     pub fn is_exact(&self) -> bool {
         let Some(Running { work: Work::Run(_, run), .. }) = &self.running else { return false };
         run.plan().exact && run.plan().placement.rows.is_none()
     }
 
-    /// Whether the stage at work is a device's.
+    /// Returns whether the stage at work runs on a device.
     pub fn is_on_device(&self) -> bool {
         self.gpu.is_some()
             && match self.running.as_ref().map(|running| &running.work) {
@@ -196,37 +198,37 @@ impl Bounder {
             }
     }
 
-    /// Whether a branch and bound tells that it will end soon.
+    /// Returns whether a branch and bound estimates that it is about to end.
     pub fn ends_soon(&self) -> bool {
         self.schedule.as_ref().is_some_and(BoundSchedule::ends_soon)
     }
 
-    /// What steps have taken: nanoseconds, or work where they must be repeatable.
+    /// Returns what all steps have taken: nanoseconds, or work if runs must be repeatable.
     pub fn spent(&self) -> u64 {
         self.spent.total()
     }
 
-    /// The z of the last elimination finished.
+    /// Returns z, the variables of a mini-bucket (i-bound + 1), of the last finished dense elimination.
     pub fn best_z(&self) -> Option<u32> {
         self.best_z
     }
 
-    /// The induced width of the best order found.
+    /// Returns the induced width of the best elimination order.
     pub fn induced_width(&self) -> Option<u32> {
         self.induced_width
     }
 
-    /// Whether [`Bounder::take_notice`] has something to tell.
+    /// Returns whether [`Bounder::take_notice`] has something to return.
     pub fn has_notices(&self) -> bool {
         !self.notices.is_empty()
     }
 
-    /// What there is to tell besides results, each once.
+    /// Returns the next notice, each once.
     pub fn take_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
-    /// Work up to which elimination is exact without mini-buckets before it.
+    /// Returns the work up to which elimination is exact without preceding mini-buckets.
     fn exact_work(&self, on_device: bool) -> u64 {
         self.strategies().exact_work[usize::from(on_device)]
     }
@@ -265,12 +267,12 @@ impl Bounder {
             Work::Run(_, run) => {
                 let before = run.work_done();
                 let progress = run.advance(tuning::ELIMINATION_SLICE, stop);
-                // a device that fails loses what it had done
+                // the work of a device that fails is lost, so the counter may fall
                 self.work += run.work_done().saturating_sub(before).max(1);
                 let (trouble, failure) = (run.trouble().cloned(), run.take_failure());
                 run.take_lost().into_iter().for_each(|(place, error)| self.lose(place, error));
                 if self.lose_device(trouble) && (self.gpu.is_some() || self.exact_work(false) < u64::MAX) {
-                    // the plan may be too much for the CPU
+                    // the plan may be too large for the CPU
                     let orders = std::mem::take(&mut self.orders);
                     self.running = None;
                     self.rebase();
@@ -289,12 +291,13 @@ impl Bounder {
         }
     }
 
-    /// From now on another device does what the first one was meant to, or the CPU; whether that is new.
+    /// Replaces the first device by the next one, or by the CPU, after an error; returns whether there was an error and
+    /// a device to lose.
     fn lose_device(&mut self, trouble: Option<DeviceError>) -> bool {
         trouble.filter(|_| self.gpu.is_some()).map(|error| self.lose(0, error)).is_some()
     }
 
-    /// A device has failed, by its place among those that are left.
+    /// Removes a failed device, given by its index among the remaining ones.
     fn lose(&mut self, place: usize, error: DeviceError) {
         if let Some(other) = place.checked_sub(1) {
             let _ = self.others.remove(other);
@@ -307,7 +310,7 @@ impl Bounder {
         self.notices.push_back(Notice::DeviceLost(place, error));
     }
 
-    /// Goes on without the plan at work, and without files or with half of the memory.
+    /// Drops the running plan after a failure, and excludes files, or half of the memory, from later plans.
     fn lose_plan(&mut self, error: &Error) {
         self.running = None;
         let goes_on = match error {
@@ -324,10 +327,11 @@ impl Bounder {
         self.schedule.iter_mut().for_each(|schedule| schedule.after(error));
     }
 
-    /// What an exact plan may take. The replay of a certificate knows no slices.
+    /// Returns the limits of an exact plan. A certified plan has no slices, because the replay of a certificate knows
+    /// none.
     pub(super) fn limits(&self, certified: bool) -> Limits {
         let BounderOptions { memory, spill, repeatable, .. } = self.options;
-        // what is free on a device differs from run to run
+        // free device memory differs from run to run
         let room = self.gpu.as_ref().filter(|_| !repeatable).and_then(|gpu| gpu.budget().ok());
         let devices = self.gpu.iter().chain(&self.others).count() as u32;
         let slices = (!certified).then_some(Slices { bytes: room.unwrap_or(memory), devices });
@@ -338,13 +342,14 @@ impl Bounder {
         self.options.choice.strategies().part(self.options.part)
     }
 
-    /// Whether costs are shifted and nothing else is done: orders and plans take longer than most runs.
+    /// Returns whether the problem is so large that only cost shifting runs: orders and plans would take longer than
+    /// most runs.
     fn is_vast(&self, problem: &Problem) -> bool {
         self.options.choice.strategies().shift && problem.variables() + problem.functions.len() >= tuning::VAST
     }
 
-    /// The bound of cost shifting at work, told of now and then where its passes take long: a run may be over before
-    /// they come to their end.
+    /// Returns the current bound of running cost shifting if it has risen by a hundredth of the gap since the last
+    /// report: a run may be over before long passes end.
     fn shifted_so_far(&mut self, upper: Cost) -> Option<BoundResult> {
         let Some(Running { reduced, .. }) = &self.running else { return None };
         let above = self.told.max(reduced.problem.constant);
@@ -366,7 +371,8 @@ impl Bounder {
         Some(BoundResult { value_bounds, proof, ..result })
     }
 
-    /// What a slice of a search came to, and its end once its turn is over.
+    /// Returns the result of a slice of a search if it has news or the work granted is used up; the search then returns
+    /// to the schedule.
     fn follow_turn(&mut self, progress: Progress) -> Option<BoundResult> {
         let Some(Running { work: Work::Search(turn), reduced }) = &mut self.running else { return None };
         let (lower, assignment) = (turn.search.lower_bound(), turn.search.take_solution());
@@ -394,7 +400,7 @@ impl Bounder {
         if let Some(schedule) = &mut self.schedule {
             schedule.note(&attempt, lower);
         }
-        // what dense tables would have taken says nothing about sparse ones
+        // the size of dense tables does not describe sparse ones
         let tables = outcome.plan().placement.rows.is_none().then(|| TableSizes::new(&outcome, streamed));
         if let Some(tables) = &tables {
             self.best_z = Some(tables.z);
@@ -417,7 +423,7 @@ impl Bounder {
         })
     }
 
-    /// Searches for orders; whether there is more to do.
+    /// Searches for elimination orders; returns whether the search has more to do.
     fn order(&mut self, problem: &Problem, stop: &Stop) -> bool {
         let ordering = self.ordering.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
@@ -438,7 +444,7 @@ impl Bounder {
         }
         let stage = self.schedule.as_mut().and_then(|schedule| schedule.next(Some(upper), self.spent, stop));
         let refusal = self.schedule.as_mut().and_then(BoundSchedule::take_refusal);
-        // of many methods it is no news that one does not run
+        // if all methods may run, it is not worth a notice that one does not
         let refusal = refusal.filter(|_| self.options.choice != BoundChoice::Auto);
         self.notices.extend(refusal.map(Notice::Refused));
         (self.steady, self.done) = (stage.as_ref().and_then(Stage::steady), stage.is_none());

@@ -1,4 +1,4 @@
-//! What is told while a stage is at work.
+//! Tests of the results that a stage reports while it is at work.
 
 use super::{BoundChoice, Bounder, BounderOptions, Step};
 use crate::check;
@@ -7,13 +7,13 @@ use crate::model::Cost;
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::Stop;
 
-/// Warehouses and customers: passes are long, and the bound rises for hundreds of them.
+/// A warehouse location problem: passes are long, and the bound rises for hundreds of them.
 #[test]
 fn shifting_tells_its_bound_before_it_comes_to_an_end() {
     let stop = Stop::new();
     let settings = [("warehouses", "60"), ("stores", "600")];
     let network = generate("warehouse", &settings, 1).expect("a family");
-    // all of them open, which is one value or the other, and one that serves all
+    // all warehouses open, which is one value or the other, and one warehouse that serves all stores
     let cost = |open: u32| {
         let values = network.domains().iter().map(|&domain| if domain == 2 { open } else { 0 });
         check::evaluate(&network, &values.collect::<Vec<_>>()).cost
@@ -37,7 +37,7 @@ fn shifting_tells_its_bound_before_it_comes_to_an_end() {
             Step::Done => break,
         }
         let so_far = bounder.so_far(upper, Cost::MIN).map_or(last, |result| result.lower);
-        // nothing much is kept back
+        // the bound is reported before it has risen by more than 2 % of the gap
         let known = last.max(reduced.problem.constant);
         assert!(so_far <= known + (upper - known) / 50, "{so_far} {known} {upper}");
     }

@@ -1,5 +1,5 @@
-//! A bound of a large network as it is, before reductions, elimination orders and plans are made, which take many times
-//! as long as reading it.
+//! A lower bound of a large network before it is reduced. Reductions, elimination orders and plans of such a network
+//! take many times as long as reading it.
 
 use super::cost_shifting::Shift;
 use super::proof::Proof;
@@ -12,20 +12,20 @@ use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::Stop;
 use crate::threads;
 
-/// The name of what makes the bound.
+/// The name by which results refer to the source of an early bound.
 pub const SOURCE: &str = "shift";
 
-/// A bound, with its proof if one was asked for.
+/// A lower bound, with its proof if one was requested.
 #[derive(Debug)]
 pub struct EarlyBound {
-    /// No assignment costs less.
+    /// The lower bound: no assignment costs less.
     pub lower: Cost,
-    /// Why.
+    /// The proof of `lower`; `None` if none was requested.
     pub proof: Option<Proof>,
 }
 
 /// Returns a bound by one pass of cost shifting: over the functions in their order, which takes less time than reading
-/// them; or, if the bound is to be `certified`, along the variables with a journal. Returns `None` if the network is
+/// them; or, if `certified`, along the variables with a journal for the certificate. Returns `None` if the network is
 /// not large, the options exclude cost shifting or allow too little memory, or `stop` is set.
 pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop: &Stop) -> Option<EarlyBound> {
     let expanded = network.expanded();

@@ -1,4 +1,4 @@
-//! The list of methods.
+//! The list of bound methods.
 
 use super::branch::Branch;
 #[cfg(feature = "sat")]
@@ -8,12 +8,12 @@ use super::strategies::{Graphs, NOTHING, Strategies};
 use super::tuning::{DEVICE_EXACT_WORK, EXACT_WORK};
 use crate::model::{Cost, Problem};
 
-/// The method of the constant bound of a network that is not reduced: the sum of the least costs of its functions.
+/// The method name of the constant bound of an unreduced network: the sum of the least costs of its functions.
 pub const CONSTANT: &str = "constant";
-/// The method of bounds by the reductions alone: the constant that they leave, or a proof that nothing is left.
+/// The method name of bounds by the reductions alone: the constant that they leave, or a proof of infeasibility.
 pub const REDUCTIONS: &str = "reductions";
 
-/// Whether a bound of a method, as results name it, depends on an elimination order.
+/// Returns whether a bound of a method, named as in results, depends on an elimination order.
 pub fn follows_order(method: &str) -> bool {
     #[cfg(feature = "sat")]
     if method == BoundChoice::Cores.name() {
@@ -23,7 +23,7 @@ pub fn follows_order(method: &str) -> bool {
     !without.contains(&method)
 }
 
-/// How lower bounds are made: the `about` of each stands in [`METHODS`].
+/// A bound method that users choose; [`METHODS`] describes each.
 #[allow(missing_docs, reason = "the list says what each is")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundChoice {
@@ -40,22 +40,22 @@ pub enum BoundChoice {
     Cores,
 }
 
-/// A line of the list of methods.
+/// The entry of a bound method in [`METHODS`].
 #[derive(Clone, Copy, Debug)]
 pub struct BoundMethod {
-    /// What programs call it.
+    /// The method.
     pub choice: BoundChoice,
-    /// The name on the command line, and older ones that help does not show.
+    /// The name on the command line, followed by older names that the help does not show.
     pub names: &'static [&'static str],
-    /// One line for help.
+    /// The description in the help, in one line.
     pub about: &'static str,
-    /// What it runs.
+    /// The strategies that the method runs.
     pub strategies: Strategies,
-    /// What helps where it needs more memory than it may take: options of the command line.
+    /// Command-line options that help if the method needs more memory than its limit.
     pub advice: Option<&'static str>,
 }
 
-/// Every method.
+/// All bound methods.
 pub static METHODS: &[BoundMethod] = &[
     BoundMethod {
         choice: BoundChoice::Auto,
@@ -132,7 +132,7 @@ pub static METHODS: &[BoundMethod] = &[
     .advised("--bound-memory raises the limit, --method mbe takes any tables"),
 ];
 
-/// The searches that take turns, the first to begin first.
+/// The searches of the method `auto`, in the order in which they begin.
 const SEARCHERS: &[&Searcher] = &[
     Branch::LIGHT,
     #[cfg(feature = "sat")]
@@ -155,29 +155,31 @@ impl BoundMethod {
     }
 }
 
+/// Access to the entries of [`METHODS`].
 impl BoundChoice {
-    /// The line of the list that describes it.
+    /// Returns the entry of [`METHODS`] for this method.
     pub fn method(self) -> &'static BoundMethod {
         METHODS.iter().find(|method| method.choice == self).expect("each choice has a line")
     }
 
-    /// All choices with their names.
+    /// Returns all methods with their names on the command line.
     pub fn all() -> impl ExactSizeIterator<Item = (&'static str, BoundChoice)> {
         METHODS.iter().map(|method| (method.names[0], method.choice))
     }
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         self.method().names[0]
     }
 
-    /// What it runs.
+    /// Returns the strategies that the method runs.
     pub fn strategies(self) -> Strategies {
         self.method().strategies
     }
 }
 
-/// The constant bound of a problem: the constant, to which the reductions have moved the least cost of every function.
+/// Returns the constant bound of a problem: its constant, into which the reductions have moved the least cost of each
+/// function.
 pub fn constant_bound(problem: &Problem) -> Cost {
     problem.constant.min(problem.top)
 }

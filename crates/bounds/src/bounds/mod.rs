@@ -1,13 +1,14 @@
 //! Lower bounds, from a reduced problem to its certificate.
 //!
-//! [`Proving`] bounds a network. A [`Bounder`] is its loop: each step is one bounded slice of work. A [`BoundSchedule`]
-//! chooses the next stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an
-//! elimination plan of a [`SizeSchedule`], or a turn of a [`Search`], such as branch and bound ([`Branch`]).
+//! [`Proving`] bounds a network. Its loop is a [`Bounder`], each of whose steps is one slice of work. A
+//! [`BoundSchedule`] chooses the next stage: cost shifting between functions ([`Shift`]) or between mini-buckets
+//! ([`JoinGraph`]), an elimination plan of a [`SizeSchedule`], or work on a [`Search`] such as branch and bound
+//! ([`Branch`]).
 //!
-//! Sparse elimination leaves out entries that no solution below the limit uses: its bound is at most the limit.
+//! Sparse elimination omits entries that no solution below the limit uses, so its bound is at most the limit.
 //!
-//! To add a method: implement [`Search`] in a file of its own, and add its line to [`METHODS`], with a
-//! [`BoundChoice`]; command line, help and schedule follow.
+//! To add a method, implement [`Search`] in a new file and add an entry to [`METHODS`] with a [`BoundChoice`]. Command
+//! line, help and schedule follow from the list.
 
 mod bounder;
 #[cfg(test)]
@@ -51,7 +52,7 @@ pub use trace::BranchingTrace;
 
 use crate::device::Source;
 
-/// The kernels of bounds, to compile them without a device.
+/// Returns the CUDA sources of the bounds, so that they can be compiled without a device.
 pub fn sources() -> Vec<Source> {
     vec![join_graph::kernels(), cost_shifting::kernels()]
 }

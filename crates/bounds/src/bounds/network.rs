@@ -1,5 +1,5 @@
-//! Bounds of a whole network by inference alone: reductions, an order, the bounding loop, and reductions again by what
-//! bounds forbid.
+//! Bounds of a whole network by inference alone: reductions, an elimination order, the bounding loop, and further
+//! reductions by values that the bounds exclude.
 
 use super::bounder::Bounder;
 use super::methods::{BoundChoice, CONSTANT, REDUCTIONS, constant_bound};
@@ -19,23 +19,23 @@ use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
 
-/// Where bounds forbid this part of the reduced problem's values, it is reduced again.
+/// The problem is reduced again when bounds exclude more than one in this many of its values.
 const WORTH_TIGHTENING: usize = 32;
 
-/// What to prove, and how.
+/// Options of [`Proving`]: what to prove, and how.
 #[derive(Clone, Debug)]
 pub struct ProvingOptions {
-    /// Methods and limits.
+    /// Bound methods and limits.
     pub bounder: BounderOptions,
-    /// The elimination order.
+    /// How the elimination order is chosen.
     pub order: Ordering,
-    /// Whether the exact reductions run.
+    /// Whether exact reductions run.
     pub reduce: bool,
-    /// Whether bounds have proofs, for a certificate.
+    /// Whether bounds carry proofs, for a certificate.
     pub certified: bool,
-    /// The device, perhaps on its way already.
+    /// The device, which may already be opening in the background.
     pub device: Opening,
-    /// Where the work says what it is doing.
+    /// Receives a description of the current work.
     pub activity: Activity,
 }
 
@@ -53,56 +53,56 @@ impl Default for ProvingOptions {
 }
 
 impl ProvingOptions {
-    /// These with a change.
+    /// Returns these options after `change` has been applied.
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 }
 
-/// What is proved so far.
+/// The lower bound and the incumbent of a run, and how they came about.
 #[derive(Clone, Debug)]
 pub struct Proved {
-    /// No solution costs less.
+    /// Lower bound: no solution costs less.
     pub lower: Cost,
-    /// The best bound that has a proof, and the proof.
+    /// The highest bound that has a proof, with that proof; at most `lower`.
     pub proof: (Cost, Arc<Proof>),
-    /// The best solution that was met: its cost, its value in the file's convention, and itself.
+    /// The incumbent: its cost, its value in the file's convention, and its assignment.
     pub best: Option<(Cost, Number, Arc<[u32]>)>,
-    /// Whether the bound is the optimum, or there is no solution.
+    /// Whether the bound is the optimum, or the network is proved infeasible.
     pub exact: bool,
-    /// What made the bound.
+    /// Name of the method that made the bound.
     pub method: String,
-    /// What made the last of bound and solution.
+    /// Name of the method that last improved the bound or the incumbent.
     pub source: String,
     /// The induced width of the elimination order.
     pub induced_width: Option<u32>,
     /// The rule that made the order.
     pub order: Option<Method>,
-    /// What the tables took that made the bound.
+    /// Table sizes of the last elimination that raised the bound or was exact; `None` before one.
     pub tables: Option<TableSizes>,
-    /// The device: `cpu` or `cuda:0`.
+    /// Name of the device: `cpu` or `cuda:0`.
     pub device: String,
 }
 
-/// What has changed.
+/// The kind of change that a run reports.
 #[derive(Clone, Copy, Debug)]
 pub enum News<'a> {
-    /// The bound.
+    /// The bound has risen.
     Bound,
-    /// The best solution.
+    /// There is a better incumbent.
     Solution,
-    /// The order, the tables or the device.
+    /// The order, the tables or the device have changed.
     State,
-    /// Something has failed.
+    /// Something has failed; the text is a warning for the user.
     Warning(&'a str),
 }
 
-/// Hears of each change; an error ends the work.
+/// The receiver of each change; if it returns an error, the work ends.
 type Tell<'a> = &'a mut dyn FnMut(&Proved, News<'_>) -> Result<(), Error>;
 
 impl Proved {
-    /// The bound of the functions' minima.
+    /// Returns the state before any work: the constant bound, which is the sum of the functions' minima.
     pub fn new(network: &Network) -> Proved {
         let lower = network.least();
         Proved {
@@ -119,13 +119,13 @@ impl Proved {
         }
     }
 
-    /// The cost that a better solution must stay below.
+    /// Returns the cost that a better solution must stay below: the incumbent's cost, or the network's top.
     pub fn upper(&self, network: &Network) -> Cost {
         self.best.as_ref().map_or(network.top(), |(cost, ..)| *cost)
     }
 }
 
-/// Proves bounds of a network.
+/// A run that proves lower bounds of a network.
 ///
 /// ```
 /// use fangs_bounds::bounds::{Proving, ProvingOptions};
@@ -143,32 +143,33 @@ pub struct Proving<'n> {
     network: &'n Network,
     options: ProvingOptions,
     bounder: Bounder,
-    /// Once it is known; the CPU where there is none, and once it has failed.
+    /// The device in use; `None` until it has been opened. It stands for the CPU if there is no device or it has
+    /// failed.
     device: Option<Opened>,
     proved: Proved,
-    /// Why the method that was asked for does not run.
+    /// Why the requested method does not run.
     refusal: Option<Error>,
-    /// What was worked on last, which may take a while to free.
+    /// The last reduced problem with its value bounds, kept because freeing it may take a while.
     last: Option<(ReducedProblem, ValueBounds)>,
 }
 
 impl<'n> Proving<'n> {
-    /// Nothing is done yet.
+    /// Creates a run that has done no work yet.
     pub fn new(network: &'n Network, options: ProvingOptions) -> Self {
         let bounder = Bounder::new(options.bounder.clone()).telling(&options.activity);
         Proving { network, options, bounder, device: None, proved: Proved::new(network), refusal: None, last: None }
     }
 
-    /// What is proved so far.
+    /// Returns the lower bound and the incumbent so far.
     pub fn proved(&self) -> &Proved {
         &self.proved
     }
 
-    /// Works until nothing is left to prove, or the flag is set; `tell` hears of each change.
+    /// Works until nothing is left to prove or `stop` is set; `tell` receives each change.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the method that was asked for does not fit; a device that is not there; a network
-    /// without certificates where one was asked for; those of `tell`.
+    /// Returns [`Error::Memory`] if the requested method does not fit, and an error if a requested device is missing,
+    /// if certificates are requested for a network that cannot have one, or if `tell` returns an error.
     pub fn run(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
         if self.options.certified {
             Certificate::must_suit(self.network)?;
@@ -183,7 +184,7 @@ impl<'n> Proving<'n> {
             false => Reducer::new(self.network, self.options.reduce, stop),
         };
         let mut reducer = (!self.is_over(stop)).then(reduced).transpose()?;
-        // an order of the user's names the network's variables
+        // a user's order names the network's variables, so it does not suit merged ones
         if let (Some(reducer), Ordering::Promising | Ordering::Rule(_)) = (&mut reducer, &self.options.order) {
             reducer.merge_ties(stop);
         }
@@ -209,7 +210,7 @@ impl<'n> Proving<'n> {
         ended.map(drop)
     }
 
-    /// Bounds a reduced problem; whether it is worth reducing again.
+    /// Bounds a reduced problem; returns whether it is worth reducing it again.
     fn bound(
         &mut self,
         reduced: &ReducedProblem,
@@ -240,7 +241,7 @@ impl<'n> Proving<'n> {
             match step {
                 Step::Done => break,
                 Step::More => {
-                    // the best bound that has what is wanted of one
+                    // for a certificate only bounds with a proof count
                     let above = if self.options.certified { self.proved.proof.0 } else { self.proved.lower };
                     if let Some(result) = self.bounder.so_far(self.proved.upper(self.network), above) {
                         self.raise(result.lower, &result.source, result.proof, tell)?;
@@ -248,7 +249,7 @@ impl<'n> Proving<'n> {
                 }
                 Step::Result(result) => {
                     self.follow(*result, values, stop, tell)?;
-                    // also where a better incumbent forbids more by what was known before
+                    // after each result, because a better incumbent may exclude more values by older bounds
                     let (removable, of) = values.removable(reducer, self.proved.upper(self.network), stop);
                     if removable > of / WORTH_TIGHTENING && !self.is_over(stop) {
                         return Ok(true);
@@ -263,7 +264,7 @@ impl<'n> Proving<'n> {
         self.refusal.take().filter(|_| !begun).map_or(Ok(false), Err)
     }
 
-    /// The elimination order, and the device where it pays to wait for it.
+    /// Computes the elimination order, and opens the device if waiting for it pays.
     fn plan(&mut self, reduced: &ReducedProblem, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
         self.options.activity.bounds("ordering");
         let order = self.options.order.order(reduced.reducer.variables(), &reduced.problem, stop)?;
@@ -272,7 +273,7 @@ impl<'n> Proving<'n> {
         self.proved.induced_width = Some(order.width);
         self.proved.order = order.method;
         tell(&self.proved, News::State)?;
-        // a small network is done before a driver has started
+        // a small network is bounded before a device driver has started
         if Gpu::pays(order.joint_entries) {
             self.open(stop, tell)?;
         }
@@ -283,7 +284,8 @@ impl<'n> Proving<'n> {
         Ok(())
     }
 
-    /// Refuses exact elimination beyond the memory limit: it was requested at any cost but that.
+    /// Returns [`Error::Memory`] if exact elimination exceeds the limits of memory and disk. The method `be` may take
+    /// any time, but no more memory or disk.
     fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
         let limits = self.bounder.limits(self.options.certified);
         if Plan::until(problem, order, &limits, stop)?.exact {
@@ -299,7 +301,7 @@ impl<'n> Proving<'n> {
         )))
     }
 
-    /// What follows from a result.
+    /// Takes up a result: its table sizes, its assignment, its bound and its value bounds.
     fn follow(
         &mut self,
         result: BoundResult,
@@ -312,7 +314,7 @@ impl<'n> Proving<'n> {
             self.proved.tables = tables;
         }
         if let Some(assignment) = assignment {
-            // a first solution is waited for once the run is over
+            // the first solution is evaluated even if the stop flag is set meanwhile
             let flag = if self.proved.best.is_none() { stop.unheeded() } else { stop.clone() };
             if let Ok(solution) = reduced.reducer.lift(&assignment, &flag)
                 && let Some(evaluation) = check::evaluate_unless(self.network, &solution, || flag.is_set())
@@ -330,7 +332,7 @@ impl<'n> Proving<'n> {
         Ok(())
     }
 
-    /// Keeps an assignment if it is a solution and better.
+    /// Makes an assignment the incumbent if it is a solution and better than the current one.
     fn offer(
         &mut self,
         evaluation: &check::Evaluation,
@@ -350,12 +352,12 @@ impl<'n> Proving<'n> {
         Ok(())
     }
 
-    /// Whether there is nothing left to prove, or no time.
+    /// Returns whether nothing is left to prove, or the stop flag is set.
     fn is_over(&self, stop: &Stop) -> bool {
         stop.is_set() || self.proved.exact
     }
 
-    /// A bound, with its proof where there is one that is wanted.
+    /// Takes up a bound of the method `name`, with its proof if it has one, and reports the change.
     fn raise(&mut self, bound: Cost, name: &str, proof: Option<Proof>, tell: Tell<'_>) -> Result<(), Error> {
         // without a solution, a bound can at most prove infeasibility
         let (upper, bound) = (self.proved.upper(self.network), bound.min(self.network.top()));
@@ -368,7 +370,7 @@ impl<'n> Proving<'n> {
             self.proved.source = name.into();
         }
         self.proved.lower = bound.max(known);
-        // also where more is known that has no proof
+        // also below a higher bound that has no proof
         if let Some(proof) = proof.filter(|_| bound > self.proved.proof.0) {
             self.proved.proof = (bound, proof.into());
         }
@@ -376,7 +378,7 @@ impl<'n> Proving<'n> {
         tell(&self.proved, news)
     }
 
-    /// Waits until it is known whether there is a device, once.
+    /// Waits, once, until the device has opened or turned out to be missing.
     fn open(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
         if self.device.is_some() {
             return Ok(());
@@ -391,7 +393,7 @@ impl<'n> Proving<'n> {
         tell(&self.proved, News::State)
     }
 
-    /// Warns of what has failed, and goes on without.
+    /// Reports failures as warnings; the work goes on without what has failed.
     fn tell_notices(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         while let Some(notice) = self.bounder.take_notice() {
             let message = match notice {
@@ -410,7 +412,7 @@ impl<'n> Proving<'n> {
                     self.refusal = Some(why);
                     continue;
                 }
-                // the tables say so
+                // `TableSizes` counts spilled bytes
                 Notice::Spilling(_) => continue,
             };
             tell(&self.proved, News::Warning(&message))?;

@@ -1,4 +1,4 @@
-//! The certificate of a bound, from the reductions, the shifts and the plan that led to it.
+//! Certificates of bounds, made from the reductions, the cost shifts and the plan that led to them.
 
 use super::cost_shifting::Shift;
 use super::trace::BranchingTrace;
@@ -13,54 +13,55 @@ use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The steps to a bound, kept until a certificate is requested.
+/// The steps that led to a bound, kept until a certificate is requested.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
-    /// The reductions, which kept a log; none where the bound is that of the network's own minima.
+    /// The reductions with their log; `None` for the sum of the network's own minima.
     reducer: Option<Arc<Reducer>>,
-    /// How costs were shifted: the power of two that they were multiplied by, and the steps.
+    /// Cost shifting: the exponent of the power of two that costs were multiplied by, and the moves.
     shifting: Option<(u32, Vec<Step>)>,
-    /// Join graphs, each built from the costs that the one before left.
+    /// Join graphs, each built from the costs that the preceding one left.
     graphs: Vec<Arc<Graph>>,
     ending: Option<End>,
 }
 
+/// The bounding step that ends a proof.
 #[derive(Clone, Debug)]
 enum End {
-    /// By a plan for functions of these scopes.
+    /// Bucket elimination along a plan, with the scopes of the functions it was made for.
     Plan(Plan, Vec<Box<[u32]>>),
-    /// By sparse elimination, with a plan of its size.
+    /// Sparse elimination; the plan gives its order and its size.
     Rows(Plan),
-    /// By a search of costs multiplied by 2^`bits`.
+    /// A branch and bound on costs multiplied by 2^`bits`.
     Search { bits: u32, trace: BranchingTrace, bytes: SearchBytes },
 }
 
-/// The memory that a branch and bound search has.
+/// The memory available to a branch and bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchBytes {
     /// Bytes of a node.
     pub node: u64,
-    /// Bytes of all that it has.
+    /// Bytes available in total.
     pub all: u64,
 }
 
 impl Proof {
-    /// The minima after the reductions; `None` where they kept no log ([`Reducer::logged`]).
+    /// Returns the proof of the constant that the reductions left; `None` if they kept no log ([`Reducer::logged`]).
     pub fn reductions(reducer: &Arc<Reducer>) -> Option<Proof> {
         reducer.steps().map(|_| Proof { reducer: Some(reducer.clone()), ..Proof::default() })
     }
 
-    /// Costs shifted after that; `None` without a journal ([`Shift::keep_journal`]).
+    /// Adds cost shifting after the reductions; returns `None` if it kept no journal ([`Shift::keep_journal`]).
     pub(crate) fn shifted(self, shift: &Shift) -> Option<Proof> {
         Some(Proof { shifting: Some((shift.bits(), shift.steps()?)), ..self })
     }
 
-    /// Costs moved between mini-buckets after that.
+    /// Adds join graphs, between whose mini-buckets costs moved after cost shifting.
     pub(crate) fn joined(self, graphs: Vec<Arc<Graph>>) -> Proof {
         Proof { graphs, ..self }
     }
 
-    /// A branch and bound search after the reductions. Branchings made later are recorded as well.
+    /// Adds a branch and bound after the reductions. The proof includes branchings that the search makes later.
     pub(crate) fn searched(self, bits: u32, trace: &BranchingTrace, bytes: SearchBytes) -> Proof {
         Proof { ending: Some(End::Search { bits, trace: trace.clone(), bytes }), ..self }
     }
@@ -70,12 +71,12 @@ impl Proof {
         Proof { ending: Some(End::Plan(plan.clone(), scopes)), ..self }
     }
 
-    /// Sparse elimination after that; `plan` has its size.
+    /// Adds sparse elimination as the last step; `plan` gives its order and size.
     pub(crate) fn by_rows(self, plan: &Plan) -> Proof {
         Proof { ending: Some(End::Rows(plan.clone())), ..self }
     }
 
-    /// The certificate of `bound`, with the best solution known and its cost.
+    /// Returns the certificate of `bound`, with the incumbent and its cost.
     pub fn certificate(&self, network: &Network, bound: Cost, solution: Option<(Cost, &[u32])>) -> Certificate {
         let solution = solution.map(|(cost, values)| Solution { cost, values: values.to_vec() });
         Certificate::new(network, bound, solution, self.branch(bound))
@@ -88,7 +89,7 @@ impl Proof {
         let mut steps = reductions(reducer, bound);
         let names = Names(reducer);
         if self.shifting.is_some() || self.ending.is_some() {
-            // in any case: an assignment that costs as much as the bound does not contradict it
+            // always sound: a solution that costs as much as the bound does not contradict the bound
             steps.push(Step::Limit(bound));
         }
         let last = !matches!(self.ending, Some(End::Plan(..) | End::Rows(_)));
@@ -105,7 +106,7 @@ impl Proof {
         Branch { steps, ending }
     }
 
-    /// Costs shifted and moved over join graphs, the last of which may have more passes.
+    /// Appends the steps of cost shifting and of the join graphs; the last graph may take `more` further passes.
     fn moves(&self, names: &Names<'_>, more: u32, steps: &mut Vec<Step>) {
         if let Some((bits, moves)) = &self.shifting {
             steps.push(Step::Scale(*bits));
@@ -147,7 +148,7 @@ impl BoundProof for Proof {
     }
 }
 
-/// The message where a certificate proves less than the run.
+/// Returns the message for a certificate that proves less than the run did.
 pub fn weaker(network: &Network, proven: Cost, found: Cost) -> String {
     let [proven, found] = [proven, found].map(|bound| match network.bound(bound) {
         Some(bound) => format!("the bound {bound}"),
@@ -174,6 +175,7 @@ fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     steps
 }
 
+/// Translates variables of the reduced problem into those of the network.
 struct Names<'a>(&'a Reducer);
 
 impl Names<'_> {
@@ -181,7 +183,7 @@ impl Names<'_> {
         self.0.variables()[variable as usize]
     }
 
-    /// Ascending.
+    /// Returns the network's variables of a scope, ascending.
     fn names(&self, scope: &[u32]) -> Box<[u32]> {
         let mut names: Box<[u32]> = scope.iter().map(|&v| self.name(v)).collect();
         names.sort_unstable();
@@ -206,8 +208,8 @@ impl Names<'_> {
         let SearchBytes { node, all } = bytes;
         let (list, deepest) = trace.list(bound);
         let mini = trace.mini();
-        // a table of a mini-bucket is no larger than the combinations visited for it; the run's entries may be half as
-        // wide
+        // a table of a mini-bucket has at most as many entries as combinations visited for it; entries of the run may
+        // be half as wide as those of the replay
         let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
         let fork = |&(variable, before, value): &(u32, u32, u32)| {
             let (parent, ..) = list[before as usize];

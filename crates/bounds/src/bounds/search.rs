@@ -1,4 +1,5 @@
-//! What takes turns with plans and join graphs, each turn with as much work again as all before it.
+//! Bound methods that alternate with elimination plans and join graphs. Each time, a search is granted as much work as
+//! it has done before.
 
 use super::proof::Proof;
 use crate::device::DeviceError;
@@ -11,102 +12,105 @@ use crate::stop::Stop;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A method on its way. It goes on when the problem is reduced further: its bound stays one.
+/// A bound method that works in slices. It continues when the problem is reduced further, because its bound stays
+/// valid.
 pub trait Search: Debug + Send + Sync {
-    /// What its bounds are called.
+    /// Returns the name of its bounds in results.
     fn name(&self) -> &'static str;
 
-    /// What it does, in words.
+    /// Returns a description of its work.
     fn doing(&self) -> &'static str {
         self.name()
     }
 
-    /// What it searches.
+    /// Returns the problem that it searches.
     fn problem(&self) -> &Arc<Problem>;
 
-    /// Works on about `work` entries. Done once its bound is the optimum, or the upper bound where nothing is better.
+    /// Works on about `work` entries. Returns `Progress::Done` once its bound is the optimum, or equals the upper bound
+    /// because no better solution exists.
     fn advance(&mut self, work: u64, stop: &Stop) -> Progress;
 
-    /// No solution costs less; the upper bound where nothing is better.
+    /// Returns the lower bound; it equals the upper bound if no better solution exists.
     fn lower_bound(&self) -> Cost;
 
-    /// Entries looked at.
+    /// Returns the work done, in table entries.
     fn work_done(&self) -> u64;
 
-    /// Whether it has come to its end.
+    /// Returns whether the search has ended.
     fn is_done(&self) -> bool;
 
-    /// Work to its end, as far as it can tell.
+    /// Returns the estimated work until its end; `u64::MAX` if there is no estimate.
     fn work_left(&self) -> u64 {
         u64::MAX
     }
 
-    /// A better solution is known: only what is better than `ub` is searched for from now on.
+    /// Takes up a new upper bound: from now on it searches only for solutions better than `ub`.
     fn tighten(&mut self, _ub: Cost) {}
 
-    /// The best solution found since it was last asked for.
+    /// Returns the best solution found since the last call.
     fn take_solution(&mut self) -> Option<Vec<u32>> {
         None
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
+    /// Returns the proof of the bound, given the reductions that led to the problem; `None` if they or the search kept
+    /// no log.
     fn proof(&self, _reducer: &Arc<Reducer>) -> Option<Proof> {
         None
     }
 
-    /// From now on a device may do what pays there.
+    /// Lets the search use a device from now on for work that pays there.
     fn use_device(&mut self, _gpu: &Arc<Gpu>) {}
 
-    /// Whether a device does it.
+    /// Returns whether the search uses a device.
     fn is_on_device(&self) -> bool {
         false
     }
 
-    /// Why a device did not do what it was meant to, told once.
+    /// Returns an error of the device, once.
     fn take_trouble(&mut self) -> Option<DeviceError> {
         None
     }
 
-    /// Which part of the time it has in any case, if any.
+    /// Returns which guaranteed share of the time the search has, or `None`.
     fn steady(&self) -> Option<Steady> {
         None
     }
 }
 
-/// Searches that have a part of the time, whichever method leads: each may prove what nothing else does.
+/// Searches with a guaranteed share of the time whatever method leads, because each may prove what no other does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steady {
-    /// Branch and bound with light nodes.
+    /// Branch and bound whose nodes are bounded by cost shifting.
     Light,
     /// Core-guided search.
     Cores,
 }
 
-/// What a search begins with.
+/// The arguments with which a search begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Begin<'a> {
-    /// What to search.
+    /// The problem to search.
     pub problem: &'a Arc<Problem>,
-    /// The cost of the best solution known.
+    /// The incumbent's cost.
     pub ub: Option<Cost>,
     /// An elimination order.
     pub order: &'a Order,
-    /// Bytes that it may take.
+    /// Memory limit in bytes.
     pub memory: u64,
-    /// Whether it keeps what a certificate needs.
+    /// Whether to keep what a certificate needs.
     pub journal: bool,
 }
 
-/// A search that has begun, or why there is none.
+/// A search that has begun, or the reason why it cannot run.
 pub type Begun = Result<Box<dyn Search>, Error>;
 
-/// A kind of search.
+/// A kind of search, as the list of methods names it.
 #[derive(Clone, Copy, Debug)]
 pub struct Searcher {
-    /// What its bounds are called ([`Search::name`]).
+    /// Name of the bounds in results ([`Search::name`]).
     pub name: &'static str,
-    /// What its searches are ([`Search::steady`]).
+    /// Guaranteed share of the time ([`Search::steady`]).
     pub steady: Option<Steady>,
-    /// Begins one. [`Error::Stopped`] once the flag is set; another error says why it cannot.
+    /// Begins a search. Returns [`Error::Stopped`] if the flag is set, and another error if the search cannot run.
     pub begin: fn(Begin<'_>, &Stop) -> Begun,
 }

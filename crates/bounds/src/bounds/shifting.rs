@@ -1,4 +1,4 @@
-//! Cost shifting of either kind as a stage: between the functions of a network, or between mini-buckets.
+//! Stages of cost shifting: between the functions of a problem, or between mini-buckets.
 
 use super::cost_shifting::Shift;
 use super::join_graph::JoinGraph;
@@ -11,33 +11,33 @@ use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Cost shifting at work, with its name. All costs that go in and out are those of the original network.
+/// A stage of cost shifting with its name. It takes and returns costs of the unscaled problem.
 #[derive(Debug)]
 pub struct Shifting {
     pub(crate) name: String,
     pub(crate) between: Between,
 }
 
-/// What costs move between.
+/// The parts between which costs move.
 #[derive(Debug)]
 pub(crate) enum Between {
     Functions(Shift),
-    /// The mini-buckets of a plan for the network that was scaled or shifted before.
+    /// The mini-buckets of a join graph on the scaled or shifted problem, and the shift that made this problem.
     MiniBuckets(JoinGraph, Arc<Shift>),
 }
 
 impl Shifting {
-    /// `shift`, or `jg(z)` and `mbe-mm(z)`.
+    /// Returns `shift`, or `jg(z)` or `mbe-mm(z)` with the number of variables of a mini-bucket.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether costs move between functions alone, not between mini-buckets.
+    /// Returns whether costs move between functions, not between mini-buckets.
     pub fn is_of_functions(&self) -> bool {
         matches!(self.between, Between::Functions(_))
     }
 
-    /// Works on about so many entries.
+    /// Works on about `work` entries.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         match &mut self.between {
             Between::Functions(shift) => shift.advance(work, stop),
@@ -45,12 +45,12 @@ impl Shifting {
         }
     }
 
-    /// Whether a device is soon done with it.
+    /// Returns whether a device would finish the stage soon.
     pub(crate) fn is_brief(&self) -> bool {
         matches!(&self.between, Between::MiniBuckets(graph, _) if graph.is_brief())
     }
 
-    /// Why a device that was meant to does nothing any more, told once.
+    /// Returns the error of a device that has failed, once.
     pub fn take_trouble(&mut self) -> Option<DeviceError> {
         match &mut self.between {
             Between::Functions(shift) => shift.take_trouble(),
@@ -58,7 +58,7 @@ impl Shifting {
         }
     }
 
-    /// Entries looked at so far.
+    /// Returns the entries visited so far.
     pub fn work_done(&self) -> u64 {
         match &self.between {
             Between::Functions(shift) => shift.work_done(),
@@ -66,7 +66,7 @@ impl Shifting {
         }
     }
 
-    /// A better solution is known.
+    /// Takes up the cost of a better incumbent.
     pub fn below(&mut self, ub: Cost) {
         match &mut self.between {
             Between::Functions(shift) => shift.below(ub),
@@ -74,7 +74,7 @@ impl Shifting {
         }
     }
 
-    /// No solution costs less; `limit` where there is none below.
+    /// Returns the lower bound, or `limit` if no solution costs less than `limit`.
     pub fn lower_bound(&self, limit: Cost) -> Cost {
         match &self.between {
             Between::Functions(shift) => shift.lower_bound(limit),
@@ -85,7 +85,7 @@ impl Shifting {
         }
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
+    /// Returns the proof of the bound, given the reductions that led to the problem; `None` if no log was kept.
     pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
         let reduced = Proof::reductions(reducer)?;
         match &self.between {
@@ -94,10 +94,11 @@ impl Shifting {
         }
     }
 
-    /// What a solution with each value costs at least; [`FORBIDDEN`] where none of interest has it.
+    /// Returns for each variable and value a lower bound on the solutions with that value; [`FORBIDDEN`] if none of
+    /// them is below the limit.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn value_bounds(&mut self, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
         match &mut self.between {
             Between::Functions(shift) => shift.value_bounds(stop),
@@ -107,10 +108,10 @@ impl Shifting {
 }
 
 impl Shift {
-    /// Bounds for the values of the shifted network as those of the original network.
+    /// Converts value bounds of the shifted problem into those of the unscaled problem.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub(crate) fn values(&self, mut bounds: Vec<Vec<Cost>>, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
         for bounds in stop.each(&mut bounds) {
             let finite = bounds?.iter_mut().filter(|bound| **bound < FORBIDDEN);

@@ -1,5 +1,5 @@
-//! All solutions up to a cost: depth first along the reverse elimination order, as far as messages of mini-buckets
-//! leave something below the cost. Where tables are exact, each branch ends at a solution.
+//! Enumeration of all solutions up to a cost: depth-first search along the reverse elimination order, pruned by
+//! mini-bucket messages. If the tables are exact, every branch ends at a solution.
 
 use crate::check::{self, Evaluation};
 use crate::elimination::{CostToGo, Limits, Outcome, Plan, Progress, Run, cap};
@@ -12,23 +12,24 @@ use crate::stop::Stop;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Bytes of the first tables: milliseconds.
+/// Bytes of the first tables, which take milliseconds.
 const FIRST: u64 = 1 << 20;
-/// What they grow by: the earlier ones cost little beside the last then.
+/// Growth factor of the tables: earlier tables then cost little compared with the last ones.
 const GROWTH: u64 = 8;
-/// Combinations of an elimination that take the time of a value that is tried: a microsecond or two.
+/// Combinations that elimination visits in the time in which the search tries one value: a microsecond or two.
 const VALUE_WORK: u64 = 256;
-/// Combinations between two looks at the stop flag, and of a table that is looked at whole: milliseconds.
+/// Combinations between two checks of the stop flag, and the largest table that is scanned as a whole: milliseconds.
 const SLICE: u64 = 1 << 22;
 
-/// Which solutions are asked for: `SolutionOptions::default().with(|options| options.worst = Some(3.0.into()))`.
+/// Which solutions to enumerate, for example `SolutionOptions::default().with(|options| options.worst =
+/// Some(3.0.into()))`.
 #[derive(Clone, Debug)]
 pub struct SolutionOptions {
-    /// Variables whose values are to differ between any two: one solution for each combination. All where it is none.
+    /// Variables whose joint values must differ between any two solutions. `None` means all variables.
     pub of: Option<Vec<u32>>,
-    /// The worst value that is taken, in the file's convention.
+    /// The worst value of a reported solution, in the file's convention; `None` means any.
     pub worst: Option<Number>,
-    /// Bytes of tables.
+    /// Memory limit of the tables in bytes.
     pub memory: u64,
 }
 
@@ -39,18 +40,18 @@ impl Default for SolutionOptions {
 }
 
 impl SolutionOptions {
-    /// These with a change.
+    /// Returns these options after `change` has been applied.
     pub fn with(mut self, change: impl FnOnce(&mut SolutionOptions)) -> SolutionOptions {
         change(&mut self);
         self
     }
 }
 
-/// Hears of each solution.
+/// The receiver of each solution.
 type Tell<'a> = &'a mut dyn FnMut(&[u32], &Evaluation) -> ControlFlow<()>;
 
-/// Tells each solution that the options ask for, as [`check`] evaluates it, until it hears to break. Their order is
-/// always the same, and not that of costs. Returns whether these are all.
+/// Enumerates the solutions that the options select, each evaluated by [`check`], until `tell` breaks. Their order is
+/// deterministic, but not by cost. Returns whether all solutions were reported.
 ///
 /// ```
 /// use fangs_bounds::bounds::{SolutionOptions, solutions};
@@ -67,8 +68,8 @@ type Tell<'a> = &'a mut dyn FnMut(&[u32], &Evaluation) -> ControlFlow<()>;
 /// ```
 ///
 /// # Errors
-/// [`Error::Memory`] where even the smallest tables do not fit; a variable that is not there. A stop is none: the
-/// solutions told by then are not all.
+/// Returns [`Error::Memory`] if even the smallest tables do not fit, and an error if a variable does not exist. A set
+/// stop flag is no error: the function then returns `false`.
 pub fn solutions(network: &Network, options: &SolutionOptions, stop: &Stop, tell: Tell<'_>) -> Result<bool, Error> {
     match all(network, options, FIRST, stop, tell) {
         Err(Error::Stopped) => Ok(false),
@@ -96,10 +97,10 @@ fn all(
         }
     }
     let units = network.units();
-    // what is more than that by rounding alone is left to the comparison of values
+    // one more, because of rounding; the comparison of values below decides
     let limit = |worst: Number| units.largest_cost(worst).saturating_add(1);
     let ub = options.worst.map_or(FORBIDDEN, limit).min(problem.top);
-    // messages say no more of what is forbidden
+    // messages are clamped to this cost, so they cannot distinguish higher ones
     let ub = ub.min(problem.constant.saturating_add(cap(&problem, ub, stop)?));
     let mut leaf = |core: &[u32]| {
         let assignment = reducer.lift(core, stop)?;
@@ -119,7 +120,7 @@ fn all(
     let mut outcome = eliminated(&problem, &order, size.min(options.memory), ub, stop)?;
     loop {
         let Some(guide) = outcome.cost_to_go() else { return Err(Error::Memory("messages of mini-buckets".into())) };
-        // larger tables once the search by these has taken as long as they did
+        // larger tables once the search with these has taken as long as they took
         let is_last = outcome.plan.exact || size >= options.memory;
         let steps = if is_last { u64::MAX } else { outcome.plan.joint_entries.div_ceil(VALUE_WORK) };
         if let Some(end) = walk.search(&guide, steps, stop, &mut leaf)? {
@@ -128,14 +129,14 @@ fn all(
         size = size.saturating_mul(GROWTH);
         match eliminated(&problem, &order, size.min(options.memory), ub, stop) {
             Ok(larger) => outcome = larger,
-            // the search goes on by those that there are
+            // the search continues with the present tables
             Err(Error::Memory(_)) => size = u64::MAX,
             Err(error) => return Err(error),
         }
     }
 }
 
-/// An order that ends with what is asked for, and the first place of that.
+/// Returns an elimination order that ends with the requested variables, and the position of the first of them.
 fn order(problem: &Problem, asked: &[bool], stop: &Stop) -> Result<(Order, usize), Error> {
     let (rules, seeds) = ([Method::MinFill, Method::WeightedMinFill], restarts(problem));
     let mut order = if asked.contains(&false) {
@@ -151,15 +152,15 @@ fn order(problem: &Problem, asked: &[bool], stop: &Stop) -> Result<(Order, usize
         promising_order(problem, &rules, 1, seeds, stop)
     };
     stop.check()?;
-    // independent parts come one after the other, whatever is asked for
+    // the order may list connected components one after the other, so the requested variables are moved to the end
     let is_asked = |v: &u32| asked[*v as usize];
     order.sequence.sort_by_key(is_asked);
     let first = order.sequence.partition_point(|v| !is_asked(v));
     Ok((order, first))
 }
 
-/// Asks for what the variables that are asked for determine, too, such as counters of sums: no solution is told twice
-/// by that, and orders are less constrained.
+/// Adds to the requested variables those that they determine, such as counters of sums. This adds no solutions, and
+/// constrains the order less.
 fn add_determined(problem: &Problem, asked: &mut [bool], stop: &Stop) -> Result<(), Error> {
     let mut of = vec![Vec::new(); problem.variables()];
     let mut open: Vec<usize> = Vec::with_capacity(problem.functions.len());
@@ -185,7 +186,8 @@ fn add_determined(problem: &Problem, asked: &mut [bool], stop: &Stop) -> Result<
     Ok(())
 }
 
-/// Whether a function allows one value of a variable of its scope at most, whatever the others have.
+/// Returns whether a function admits at most one value of the variable at `place` for each combination of the others;
+/// `false` for functions too large to scan.
 fn determines(problem: &Problem, function: &CostFunction, place: usize) -> bool {
     let (domains, v) = (&problem.domains, function.scope[place] as usize);
     let (size, all) = (domains[v] as usize, function.combinations(domains));
@@ -201,7 +203,7 @@ fn determines(problem: &Problem, function: &CostFunction, place: usize) -> bool 
     })
 }
 
-/// Mini-buckets of so many bytes, for what costs less than `ub`.
+/// Returns mini-bucket messages of at most `bytes` bytes for solutions that cost less than `ub`.
 fn eliminated(problem: &Arc<Problem>, order: &Order, bytes: u64, ub: Cost, stop: &Stop) -> Result<Outcome, Error> {
     let limits = Limits::new(bytes).with(|limits| limits.ub = Some(ub));
     let mut run = Run::new(problem.clone(), Plan::until(problem, order, &limits, stop)?);
@@ -214,25 +216,27 @@ fn eliminated(problem: &Arc<Problem>, order: &Order, bytes: u64, ub: Cost, stop:
     }
 }
 
-/// What becomes of a whole assignment.
+/// What the receiver makes of a complete assignment.
 enum Leaf {
     Refused,
     Taken,
     Last,
 }
 
-/// A path of the search: the positions of the order from `position` on have values, the one before tries its next.
+/// The path of a depth-first search: positions of the order from `position` on are assigned, and the preceding position
+/// tries its next value.
 struct Walk {
     ub: Cost,
-    /// Positions from here on are asked for.
+    /// First position of the requested variables.
     first: usize,
     position: usize,
-    /// By variable.
+    /// Values by variable.
     values: Vec<u32>,
-    /// By position: the value that is tried next, and how much each raises the bound.
+    /// Next value to try, by position.
     next: Vec<u32>,
+    /// Amount by which each value raises the bound, by position.
     rows: Vec<Vec<Cost>>,
-    /// The bound with the positions from here on assigned.
+    /// Bound when the positions from here on are assigned.
     bounds: Vec<Cost>,
 }
 
@@ -244,14 +248,15 @@ impl Walk {
         Walk { ub, first, position: count, values, next, rows, bounds }
     }
 
-    /// What the values of a position add.
+    /// Computes the amount by which each value of a position raises the bound.
     fn rate(&mut self, guide: &CostToGo<'_>, position: usize) {
         let row = &mut self.rows[position];
         row.resize(guide.domain(position), 0);
         guide.rate(position, &self.values, row);
     }
 
-    /// Goes on by these messages for so many values; whether all were tried, once that or the last leaf is reached.
+    /// Tries at most `steps` values with these messages. Returns `None` if the search is not over, else whether all
+    /// solutions were reported.
     fn search(
         &mut self,
         guide: &CostToGo<'_>,
@@ -267,7 +272,7 @@ impl Walk {
         if count == 0 {
             return Ok(Some(!matches!(leaf(&self.values)?, Leaf::Last)));
         }
-        // the path so far, up to where these messages rule it out
+        // bounds the present path by these messages, and cuts it where they exclude it
         for position in (self.position..count).rev() {
             self.rate(guide, position);
             let value = self.values[guide.variable(position) as usize] as usize;
@@ -301,7 +306,7 @@ impl Walk {
             match leaf(&self.values)? {
                 Leaf::Refused => {}
                 Leaf::Last => return Ok(Some(false)),
-                // other values of what is not asked for do not matter
+                // other values of variables that were not requested make no different solution
                 Leaf::Taken if self.first == count => return Ok(Some(true)),
                 Leaf::Taken => self.position = self.first + 1,
             }
@@ -317,7 +322,7 @@ mod tests {
     use fangs_testing::networks::{assignments, random};
     use std::collections::BTreeSet;
 
-    /// The solutions up to `worst`, and whether they are all; after `most` there are no others.
+    /// Returns the solutions, and whether they are all; the receiver breaks after `most` of them.
     fn found(network: &Network, options: &SolutionOptions, first: u64, most: usize) -> (Vec<Vec<u32>>, bool) {
         let (mut solutions, stop) = (Vec::new(), Stop::new());
         let mut tell = |assignment: &[u32], evaluation: &Evaluation| {
@@ -349,7 +354,7 @@ mod tests {
                 None => values.clone(),
             };
             let wanted: BTreeSet<Vec<u32>> = wanted.map(|(_, values)| part(values)).collect();
-            // from tables that bound hardly anything on
+            // some of the first tables are so small that they hardly bound anything
             let first = [FIRST, 8, 256][rng.index(3)];
             let (solutions, complete) = found(&network, &options, first, usize::MAX);
             let parts: Vec<Vec<u32>> = solutions.iter().map(part).collect();

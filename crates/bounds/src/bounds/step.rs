@@ -1,4 +1,4 @@
-//! What the bounding loop may do, and what its steps come to.
+//! Options of the bounding loop, and the results of its steps.
 
 use super::methods::{BoundChoice, REDUCTIONS};
 use super::proof::Proof;
@@ -11,34 +11,34 @@ use crate::model::Cost;
 use crate::reduce::ReducedProblem;
 use std::sync::Arc;
 
-/// What a [`Bounder`](super::Bounder) may do and take.
+/// Methods and limits of a [`Bounder`](super::Bounder).
 #[derive(Clone, Debug)]
 pub struct BounderOptions {
-    /// The methods.
+    /// The bound methods.
     pub choice: BoundChoice,
-    /// Largest number of variables of a mini-bucket; grows while time remains where `None`.
+    /// Largest number z of variables of a mini-bucket (i-bound + 1). If it is `None`, z grows while time remains.
     pub z: Option<u32>,
-    /// Bytes that tables may take.
+    /// Memory limit of tables in bytes.
     pub memory: u64,
-    /// Bytes that tables of an exact elimination may take in files beyond that.
+    /// Bytes that tables of an exact elimination may take in files beyond the memory limit.
     pub spill: u64,
     /// Seed of the search for elimination orders.
     pub seed: u64,
-    /// Whether no decision reads the clock, so that the same calls come to the same results.
+    /// Whether no decision depends on the clock, so that equal calls give equal results.
     pub repeatable: bool,
-    /// What other processes leave to this one.
+    /// The share of the methods that this process runs, if several processes split them.
     pub part: Part,
 }
 
 impl Default for Part {
-    /// That of a process alone.
+    /// Returns the part of a process that runs all methods.
     fn default() -> Self {
         Part { place: 0, of: 1 }
     }
 }
 
 impl Default for BounderOptions {
-    /// All methods with half of free memory, and no files.
+    /// Returns all methods with half of the free memory and no files.
     fn default() -> Self {
         BounderOptions {
             choice: BoundChoice::Auto,
@@ -52,10 +52,10 @@ impl Default for BounderOptions {
     }
 }
 
-/// What a slice of work came to.
+/// The outcome of one slice of work.
 #[derive(Debug)]
 pub enum Step {
-    /// The stage goes on; [`Bounder::so_far`](super::Bounder::so_far) tells its bound as it is.
+    /// The stage goes on; [`Bounder::so_far`](super::Bounder::so_far) returns its current bound.
     More,
     /// A stage has a result.
     Result(Box<BoundResult>),
@@ -63,60 +63,61 @@ pub enum Step {
     Done,
 }
 
-/// What a stage came to. Costs are totals of the network.
+/// The result of a stage. Costs are totals of the network.
 #[derive(Clone, Debug)]
 pub struct BoundResult {
-    /// The problem that it is a result for, perhaps one reduced less than the last.
+    /// The problem that the stage bounded, perhaps an earlier and less reduced one than the last.
     pub reduced: ReducedProblem,
-    /// No solution below the `upper` of the step costs less.
+    /// Lower bound on the solutions below the `upper` of the step.
     pub lower: Cost,
-    /// Whether the bound is the optimum, or `upper` where nothing is below.
+    /// Whether `lower` is the optimum, or equals `upper` because no solution costs less.
     pub exact: bool,
     /// An assignment of the reduced problem, which may violate hard functions.
     pub assignment: Option<Vec<u32>>,
     /// `reduce`, `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `shift+sparse-be`,
     /// `jg(z)+sparse-be`, `branch`, `branch+mbe` or `cores`.
     pub source: String,
-    /// The messages of an elimination of the reduced problem, where no costs were shifted before.
+    /// Messages of an elimination of the reduced problem without preceding cost shifting; `None` for other stages.
     pub outcome: Option<Arc<Outcome>>,
-    /// What the tables of an elimination took; none where they were sparse.
+    /// Sizes of the dense tables of an elimination; `None` for other stages.
     pub tables: Option<TableSizes>,
-    /// What solutions with each value cost at least, where that is known.
+    /// For each variable and value a lower bound on the solutions with that value; `None` if the stage has none.
     pub value_bounds: Option<Vec<Vec<Cost>>>,
-    /// Why the bound is one, where the reductions kept a log and a certificate can tell.
+    /// The proof of the bound; `None` if the reductions kept no log or certificates cannot express the stage.
     pub proof: Option<Proof>,
 }
 
-/// What the dense tables of an elimination took.
+/// The sizes of the dense tables of an elimination.
 #[derive(Clone, Copy, Debug)]
 pub struct TableSizes {
-    /// Most variables of a mini-bucket.
+    /// Largest number of variables of a mini-bucket.
     pub z: u32,
     /// Entries of the largest message.
     pub largest_table: u64,
-    /// Bytes of all messages.
+    /// Bytes of all messages together.
     pub table_bytes: u64,
-    /// Combinations of all mini-buckets.
+    /// Combinations of the variables' values visited, over all mini-buckets.
     pub joint_entries: u64,
-    /// Whether a device worked that did not hold all tables.
+    /// Whether a device took part that could not hold all tables at once.
     pub streamed: bool,
     /// Bytes of messages in files.
     pub spilled_bytes: u64,
-    /// Slices that have such tables one after the other; the joint entries are those of all.
+    /// Number of slices of the elimination, whose tables follow each other in the same memory; `joint_entries` covers
+    /// all of them.
     pub slices: u64,
 }
 
-/// Something worth telling besides results.
+/// An event that is reported in addition to results.
 #[derive(Debug)]
 pub enum Notice {
-    /// An exact elimination with tables in files begins.
+    /// An exact elimination begins that keeps tables in files.
     Spilling(String),
-    /// A plan has failed, and bounds go on with less.
+    /// A plan has failed; the bounds continue with less memory or without files.
     PlanFailed(String),
-    /// The method that was asked for does not run, and why.
+    /// The requested method does not run, for this reason.
     Refused(Error),
-    /// A device has failed, by its place among those that were left: 0 is what [`Bounder::use_device`] was given.
-    /// Bounds go on on the others, or on the CPU.
+    /// A device has failed, given by its index among the remaining ones: 0 is the argument of [`Bounder::use_device`].
+    /// The bounds continue on the other devices or on the CPU.
     ///
     /// [`Bounder::use_device`]: super::Bounder::use_device
     DeviceLost(usize, DeviceError),
@@ -153,7 +154,8 @@ impl TableSizes {
     }
 }
 
-/// What the reductions alone came to: no solution below `upper`, or the optimum of a problem without variables.
+/// Returns the result of the reductions alone if they solve the problem: it is infeasible below `upper`, or has no
+/// variables left. Returns `None` otherwise.
 pub(super) fn solved(reduced: &ReducedProblem, upper: Cost) -> Option<BoundResult> {
     let ReducedProblem { reducer, problem } = reduced;
     let (lower, assignment) = match (reducer.infeasible(), problem.variables()) {

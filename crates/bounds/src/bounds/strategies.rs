@@ -1,23 +1,23 @@
-//! What methods run.
+//! The strategies that bound methods combine.
 
 use super::search::Searcher;
 
-/// What a method runs.
+/// The strategies that a bound method runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Strategies {
-    /// Mini-buckets of the original network.
+    /// Whether mini-bucket elimination runs on the unshifted problem.
     pub plain: bool,
-    /// Cost shifting.
+    /// Whether cost shifting between functions runs.
     pub shift: bool,
-    /// Mini-buckets of the shifted network.
+    /// Whether mini-bucket elimination runs on the shifted problem.
     pub shifted: bool,
-    /// Shifting between mini-buckets.
+    /// Cost shifting between mini-buckets.
     pub graphs: Graphs,
-    /// Exact elimination with sparse tables of what shifting leaves.
+    /// Whether exact elimination with sparse tables runs on the shifted problem.
     pub rows: bool,
-    /// Searches, each with turns of its own.
+    /// Searches, each of which is granted work in turn.
     pub searches: &'static [&'static Searcher],
-    /// Work up to which elimination is exact without mini-buckets before it: on the CPU, and on a device.
+    /// Work up to which elimination is exact without preceding mini-buckets: on the CPU, and on a device.
     pub exact_work: [u64; 2],
 }
 
@@ -31,25 +31,26 @@ pub(super) const NOTHING: Strategies = Strategies {
     exact_work: [0; 2],
 };
 
-/// Which graphs are made.
+/// Which join graphs are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Graphs {
-    /// None.
+    /// No join graph.
     None,
-    /// Each of the original network and with one pass: mini-buckets with moment matching.
+    /// Each from the unshifted problem and with one pass: mini-buckets with moment matching.
     Matching,
-    /// Each of the tables that the last one left.
+    /// Each from the tables that the preceding graph left.
     Growing,
 }
 
 impl Strategies {
-    /// Cost shifting, if it is one of these, and nothing else.
+    /// Returns cost shifting alone, if it is among these strategies.
     pub(super) fn shifting_alone(&self) -> Strategies {
         Strategies { shift: self.shift, ..NOTHING }
     }
 
-    /// What one of several processes runs of these: cost shifting with all that follows from it, branch and bound, and
-    /// mini-buckets of the original network are dealt out. Processes beyond that run none.
+    /// Returns the strategies that one of several processes runs. Three families are dealt out: cost shifting with all
+    /// that builds on it, searches, and mini-buckets of the unshifted problem. A process beyond the number of families
+    /// runs none.
     pub(super) fn part(self, Part { place, of }: Part) -> Strategies {
         let families = [self.shift || self.go_on_from_shifting(), !self.searches.is_empty(), self.plain];
         let mut before = 0;
@@ -63,7 +64,8 @@ impl Strategies {
         Strategies { plain, searches, ..rest }
     }
 
-    /// Whether z limits their tables: exact plans and searches alone have none.
+    /// Returns whether the strategies depend on z, the number of variables of a mini-bucket. Exact plans and searches
+    /// alone do not.
     pub fn have_z(&self) -> bool {
         self.exact_work[0] < u64::MAX && (self.searches.is_empty() || self.plain || self.go_on_from_shifting())
     }
@@ -72,17 +74,17 @@ impl Strategies {
         !self.plain && !self.shift && !self.go_on_from_shifting() && self.searches.is_empty()
     }
 
-    /// Whether something works on what cost shifting between functions leaves.
+    /// Returns whether a strategy works on the problem that cost shifting between functions leaves.
     pub(super) fn go_on_from_shifting(&self) -> bool {
         self.shifted || self.graphs != Graphs::None || self.rows
     }
 }
 
-/// The place of a process among those that deal out the methods of a choice.
+/// A process among those that split the strategies of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// From 0 on.
+    /// Index of the process, from 0.
     pub place: usize,
-    /// How many there are.
+    /// Number of processes.
     pub of: usize,
 }

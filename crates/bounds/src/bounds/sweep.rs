@@ -1,10 +1,9 @@
 //! One sweep of cost shifting over the functions of a network, in the order and from the tables in which they were
-//! read: the first bound of a large network, before anything is built for better ones.
+//! read. It gives the first bound of a large network, before any data structure of a better bound is built.
 //!
-//! A function takes up all that its variables' values have collected. What its entries then cost at least for each
-//! value goes back to the values, in parts as in sequential reweighted message passing: a variable gets the more of it,
-//! the more functions are still to come to it. Nothing is kept of the function itself, so what it costs beyond that is
-//! lost to the bound.
+//! A function collects the costs at its variables' values. The least cost of its entries for each value then returns to
+//! the values in shares, as in sequential reweighted message passing: the more functions of a variable are still to
+//! come, the larger its share. The function's remaining costs are not kept, and the bound loses them.
 
 use super::tuning::WRITTEN_OUT;
 use crate::error::Error;
@@ -13,14 +12,14 @@ use crate::model::{Cost, CostFunction, Entry, FORBIDDEN, Network, Table, add, on
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// No assignment of the network costs less. The time is linear in the entries of all tables.
+/// Returns a lower bound of the network, in time linear in the entries of all tables.
 ///
 /// # Errors
-/// [`Error::Memory`], [`Error::Stopped`].
+/// Returns [`Error::Memory`] if the costs of values do not fit, and [`Error::Stopped`] once `stop` is set.
 pub(super) fn sweep(network: &Network, stop: &Stop) -> Result<Cost, Error> {
     let functions = network.expanded().functions();
     let mut sweep = Sweep::new(network.expanded(), stop)?;
-    // the costs of values are there when the first function takes them up
+    // functions of one variable first, so that larger functions collect their costs
     for one_by_one in [true, false] {
         for function in stop.each(functions) {
             let function = function?;
@@ -32,23 +31,23 @@ pub(super) fn sweep(network: &Network, stop: &Stop) -> Result<Cost, Error> {
     sweep.finish(stop)
 }
 
-/// What has been collected so far. Nothing of it is negative.
+/// Costs collected so far, none of them negative.
 struct Sweep<'a> {
     domains: &'a [u32],
     variables: Vec<Variable>,
-    /// For each value of each variable.
+    /// Costs at the values of all variables, one variable after the other.
     collected: Vec<Cost>,
     constant: Cost,
-    /// Those of the function that is visited.
+    /// Entries of the function that is visited.
     entries: Vec<Cost>,
 }
 
-/// All that a visit needs to know of a variable is in one place: on large networks it waits for memory.
+/// The data of a variable, in one place because on large networks a visit waits for memory.
 struct Variable {
-    /// Where its values begin.
+    /// Index of its first value in `Sweep::collected`.
     start: usize,
     size: u32,
-    /// How many functions are still to come to it.
+    /// Number of its functions that are still to come.
     coming: u32,
 }
 
@@ -125,11 +124,11 @@ impl<'a> Sweep<'a> {
                     *cost = least(entries).min(*cost);
                 }
             }
-            // the last one that functions are to come to takes all that is left
+            // the last variable with functions to come takes all that is left
             if coming == all_coming {
                 return;
             }
-            // in two parts, as a product of all might be too large
+            // in two parts, because the product of the whole cost may overflow
             let share = |cost: Cost| cost / all_coming * coming + cost % all_coming * coming / all_coming;
             own.iter_mut().filter(|cost| **cost < FORBIDDEN).for_each(|cost| *cost = share(*cost));
             for block in self.entries.chunks_exact_mut(run) {
@@ -142,7 +141,7 @@ impl<'a> Sweep<'a> {
         self.constant = add(self.constant, least(&self.entries));
     }
 
-    /// What every assignment costs at least, all functions visited.
+    /// Returns the lower bound after all functions have been visited.
     fn finish(&self, stop: &Stop) -> Result<Cost, Error> {
         let mut bound = self.constant;
         for variable in stop.each(&self.variables) {
@@ -152,7 +151,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// Whether a function gives and takes; others add what they cost at least.
+/// Returns whether a function takes part in the sweep; others add their least cost to the constant.
 fn is_visited(function: &CostFunction, domains: &[u32]) -> bool {
     matches!(function.table, Table::Dense(_)) || function.combinations(domains) <= WRITTEN_OUT
 }
@@ -161,7 +160,7 @@ fn least(costs: &[Cost]) -> Cost {
     costs.iter().copied().fold(FORBIDDEN, Cost::min)
 }
 
-/// A cost without a part of it; what is forbidden stays so.
+/// Returns a cost less a part of it; a forbidden cost stays forbidden.
 fn less(cost: Cost, part: Cost) -> Cost {
     if cost >= FORBIDDEN { FORBIDDEN } else { cost - part }
 }

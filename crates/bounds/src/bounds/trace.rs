@@ -1,10 +1,10 @@
-//! The branching trace of a search, kept for a certificate: the replay branches on the same variables.
+//! The branchings of a search, kept for a certificate: its replay branches on the same variables.
 
 use crate::model::Cost;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The branchings of a search, perhaps one still at work; clones share them.
+/// The branchings of a search that may still be at work; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct BranchingTrace(Arc<Mutex<Log>>);
 
@@ -15,7 +15,7 @@ struct Log {
     mini: u64,
 }
 
-/// The values that a variable is left, after other choices.
+/// The values that remain of a variable after branching, with the choices above it.
 #[derive(Debug)]
 pub(crate) struct Choice {
     pub variable: u32,
@@ -23,9 +23,10 @@ pub(crate) struct Choice {
     pub before: Option<Arc<Choice>>,
 }
 
+/// A node that was branched on.
 #[derive(Clone, Debug)]
 pub(crate) struct Branched {
-    /// The last choice on the way to it.
+    /// The last choice on the path from the root to the node; `None` at the root.
     pub path: Option<Arc<Choice>>,
     pub variable: u32,
     pub bound: Cost,
@@ -36,19 +37,21 @@ impl BranchingTrace {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the branchings of a batch, with unscaled bounds, and the combinations of a heavy node.
+    /// Adds the branchings of a batch, with unscaled bounds, and the largest number of combinations of a node's
+    /// mini-buckets.
     pub(crate) fn add(&self, branchings: impl Iterator<Item = Branched>, mini: u64) {
         let mut log = self.log();
         log.branchings.extend(branchings);
         log.mini = log.mini.max(mini);
     }
 
-    /// The search has done so much work, that at the root included.
+    /// Records the total work of the search so far, including that at the root.
     pub(crate) fn spent(&self, work: u64) {
         self.log().work = work;
     }
 
-    /// Combinations of mini-buckets of a node, at most; none of light nodes.
+    /// Returns the largest number of combinations of a node's mini-buckets; 0 if nodes are bounded by cost shifting
+    /// alone.
     pub(crate) fn mini(&self) -> u64 {
         self.log().mini
     }
@@ -57,9 +60,9 @@ impl BranchingTrace {
         self.log().work
     }
 
-    /// The branchings, parents first: what was branched on, the number of the parent (0 for the first), and the value
-    /// that was chosen there. And the depth of the deepest. Where mini-buckets alone showed that a node costs `bound`,
-    /// it is left out: the replay proves it without branching.
+    /// Returns the branchings, parents first, and the depth of the deepest. Each has its variable, the index of its
+    /// parent (0 for the first), and the value chosen at the parent. If nodes are bounded by mini-buckets, nodes with a
+    /// bound of at least `bound` are omitted, because the replay proves them without branching.
     pub(crate) fn list(&self, bound: Cost) -> (Vec<(u32, u32, u32)>, u32) {
         let log = self.log();
         let name = |path: &Option<Arc<Choice>>| path.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
@@ -73,7 +76,7 @@ impl BranchingTrace {
                     Some(&(before, parent, depth)) if parent == choice.variable => {
                         (before, choice.values[0], depth + 1)
                     }
-                    // below one that is not known
+                    // the parent is not in the list
                     _ => continue,
                 },
             };

@@ -1,10 +1,10 @@
-//! Connected components of the constraint graph, in which the variables of a function are joined.
+//! Connected components of the constraint graph, whose edges join the variables of each function.
 
 use crate::error::Error;
 use crate::stop::Stop;
 
-/// The variables `0..n` of each component, ascending; components by their first variable (union-find with path halving,
-/// the smaller index as root).
+/// Returns the variables `0..n` of each component, ascending; components are sorted by their first variable (union-find
+/// with path halving, the smaller index as root).
 pub(super) fn groups<'a>(
     n: usize,
     scopes: impl Iterator<Item = &'a [u32]>,

@@ -1,9 +1,9 @@
-//! Arc consistency on forbidden combinations, generalised to any arity by table scans (Mackworth 1977 as
-//! AC-3; "forbidden" includes what is too dear under `top`, as in node and arc consistency of Larrosa and
-//! Schiex, "Solving weighted CSP by maintaining arc consistency", 2004).
+//! Arc consistency on forbidden combinations, generalised to any arity by table scans (Mackworth 1977 as AC-3). A
+//! combination whose cost reaches `top` is forbidden too, as in node and arc consistency of Larrosa and Schiex,
+//! "Solving weighted CSP by maintaining arc consistency", 2004.
 //!
-//! A value without support gets a forbidden unary cost at once, which is all that other scans need to see;
-//! tables are rewritten only when no scan is left, once for all lost values of a variable.
+//! A value without support gets a forbidden unary cost at once, which is all that other scans need to see. Tables are
+//! rewritten only when no scan is left, once for all removed values of a variable.
 
 use super::table::{combinations, sum};
 use super::{Function, Reducer};
@@ -12,17 +12,17 @@ use crate::certificate::Step;
 use crate::model::{Cost, Entry, FORBIDDEN, Odometer, SparseTable, Table, on_entries};
 use crate::stop::Stop;
 
-/// Values of the variables of a scope that have a support in a combination that counts.
+/// Values of the variables of a scope that have a support: a combination below the limit.
 struct Supports {
     seen: Vec<Vec<bool>>,
-    /// How many values of each variable still lack a support.
+    /// Number of values of each variable that still lack a support.
     missing: Vec<usize>,
-    /// The dearest support that was needed.
+    /// The highest cost of a support that was needed.
     witness: Cost,
 }
 
 impl Supports {
-    /// Values that are too dear already need none.
+    /// Creates the supports; values that reach the limit already need none.
     fn new(unary: &[&[Cost]], limit: Cost) -> Self {
         let seen: Vec<Vec<bool>> =
             unary.iter().map(|costs| costs.iter().map(|&cost| cost >= limit).collect()).collect();
@@ -43,7 +43,7 @@ impl Supports {
 }
 
 impl Reducer {
-    /// Removes values without support until none is left.
+    /// Removes values without support until each has one.
     pub(super) fn propagate(&mut self, stop: &Stop) {
         while !self.done(stop) {
             if let Some(v) = self.pending.moved.pop() {
@@ -55,7 +55,7 @@ impl Reducer {
             } else if let Some(v) = self.pending.checks.pop() {
                 self.check(v);
             } else if std::mem::take(&mut self.pending.lower) {
-                // what a stop leaves out is only not reduced
+                // if stopped, some reductions are merely missed
                 let _ = self.limit_fell(stop);
             } else {
                 break;
@@ -78,7 +78,7 @@ impl Reducer {
         Ok(())
     }
 
-    /// Finds values without support in a function.
+    /// Finds the values without support in a function.
     fn scan(&mut self, slot: u32, stop: &Stop) {
         let limit = self.limit();
         let Some(function) = self.function(slot) else { return };
@@ -118,13 +118,13 @@ impl Reducer {
         }
     }
 
-    /// Removes the values of a variable that cannot stay below the limit even with the least of all its functions.
+    /// Removes the values of a variable whose unary cost plus the least cost of each function reaches the limit.
     fn check(&mut self, v: u32) {
         if !self.present[v as usize] {
             return;
         }
         let limit = self.limit();
-        // without a limit only values forbidden by a scan are too dear
+        // without a limit only values that a scan has forbidden reach it
         let least = if limit < FORBIDDEN { self.least_totals(v) } else { self.unary[v as usize].clone() };
         self.dearest[v as usize] = least.iter().copied().filter(|&total| total < limit).max().unwrap_or(0);
         let kept: Vec<u32> = (0..).zip(&least).filter(|&(_, &total)| total < limit).map(|(value, _)| value).collect();
@@ -136,7 +136,7 @@ impl Reducer {
         }
     }
 
-    /// The least total of each value of a variable: its unary cost and the least of each function.
+    /// Returns the least total of each value of a variable: its unary cost plus the least cost of each function.
     pub(super) fn least_totals(&self, v: u32) -> Vec<Cost> {
         let mut totals = self.unary[v as usize].clone();
         for (function, position) in self.functions_of(v) {
@@ -148,13 +148,13 @@ impl Reducer {
         totals
     }
 
-    /// Where the least costs of a function for the values of the variable at `position` begin among its minima.
+    /// Returns the index among a function's minima of those of the variable at `position`.
     pub(super) fn first_minimum(&self, function: &Function, position: usize) -> usize {
         function.scope[..position].iter().map(|&v| self.domains[v as usize] as usize).sum()
     }
 }
 
-/// Scans row by row, and only rows that may hold a support still missing. A stopped scan proves nothing.
+/// Scans row by row, and only rows that may hold a missing support. A stopped scan proves nothing.
 fn scan_dense<T: Entry>(
     entries: &[T],
     unary: &[&[Cost]],
@@ -206,7 +206,7 @@ fn scan_dense<T: Entry>(
     Ok(())
 }
 
-/// Scans the listed tuples. Where an unlisted tuple may be a support it counts as one, whatever its unary costs: that
+/// Scans the listed tuples. If an unlisted tuple may be a support, it counts as one, whatever its unary costs: that
 /// only misses removals.
 fn scan_sparse(sparse: &SparseTable, unary: &[&[Cost]], limit: Cost, supports: &mut Supports) {
     let sizes: Vec<usize> = unary.iter().map(|costs| costs.len()).collect();
@@ -222,7 +222,7 @@ fn scan_sparse(sparse: &SparseTable, unary: &[&[Cost]], limit: Cost, supports: &
         }
         let total = sum(paid, cost);
         if total < limit {
-            // no search for the dearest support needed: any change of the limit scans again
+            // the highest cost of a needed support is not computed: any change of the limit repeats the scan
             supports.witness = FORBIDDEN;
             for (k, &value) in tuple.iter().enumerate() {
                 supports.mark(k, value as usize);

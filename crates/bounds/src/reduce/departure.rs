@@ -1,20 +1,20 @@
-//! The way back: variables that left, and those that stand for two others.
+//! The data that lift assignments: removed variables, and variables that stand for two others.
 
 use std::sync::Arc;
 
-/// A removed variable. Whatever removed it (one value, elimination, a functional pair), its
-/// best value is a function of the variables it shared functions with, and that function is stored.
+/// A removed variable. Whatever removed it (one value, elimination, a functional pair), its best value is a function of
+/// the variables with which it shared functions; that function is stored.
 #[derive(Clone, Debug)]
 pub(super) struct Departure {
     pub(super) variable: u32,
-    /// The variables that decide, each with the values it had then (ascending values of the network).
+    /// The variables that decide, each with the values that it had then (values of the network, ascending).
     pub(super) scope: Vec<(u32, Arc<[u32]>)>,
-    /// The value of the network for each combination, the last variable of the scope running fastest.
+    /// The value of the network for each combination of them, the last variable running fastest.
     pub(super) choice: Vec<u32>,
 }
 
 impl Departure {
-    /// Sets the variable in an assignment that has the scope's values already.
+    /// Sets the variable in an assignment that already has the scope's values.
     pub(super) fn undo(&self, assignment: &mut [u32]) {
         let index = self.scope.iter().fold(0, |index, (variable, values)| {
             let value = values
@@ -26,17 +26,17 @@ impl Departure {
     }
 }
 
-/// A variable in the place of two.
+/// A variable that replaces two tied ones.
 #[derive(Clone, Debug)]
 pub(super) struct Tie {
     pub(super) parts: [u32; 2],
-    /// The values of both, for each value of the new variable; ascending.
+    /// The values of both for each value of the new variable, ascending.
     pub(super) pairs: Arc<[(u32, u32)]>,
 }
 
 impl Tie {
-    /// The value for an assignment with values of both, or of the first pair that has one of them; `None` if there is
-    /// none.
+    /// Returns the new variable's value for an assignment, or that of the first pair that has one of its two values;
+    /// `None` if there is none.
     pub(super) fn value(&self, assignment: &[u32]) -> Option<u32> {
         let [first, second] = self.parts.map(|v| assignment[v as usize]);
         let place = match self.pairs.binary_search(&(first, second)) {

@@ -1,5 +1,5 @@
-//! Dominated values: one that another value can replace in any context without a higher total (dead-end
-//! elimination of Goldstein 1994, with the differences bounded function by function).
+//! Dominated values: those that another value can replace in any context without a higher total (dead-end elimination
+//! of Goldstein 1994, with the differences bounded function by function).
 
 use super::Reducer;
 use super::tuning::{DOMINANCE_IN_VAIN, DOMINANCE_WORK};
@@ -7,14 +7,16 @@ use crate::certificate::Step;
 use crate::model::{Cost, Costs, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 
-/// A function seen from one of its variables.
+/// A function as seen from one of its variables.
 struct View<'a> {
     costs: &'a Costs,
-    /// Values of the variable, and entries that follow each other for one of them.
+    /// Number of values of the variable.
     size: usize,
+    /// Number of consecutive entries for one value of the variable.
     inner: usize,
-    /// The least cost with each value, those of the variable from `first` on.
+    /// The function's least cost with each value of each variable.
     minima: &'a Costs,
+    /// Index of the variable's first value in `minima`.
     first: usize,
 }
 
@@ -48,8 +50,8 @@ impl Reducer {
         changed
     }
 
-    /// The dominated values, each with the dominating one, which may be dominated later in the list itself; and the
-    /// entries compared.
+    /// Returns the dominated values, each with a dominating one, which may itself be dominated later in the list; and
+    /// the number of entries compared.
     pub(super) fn dominated(&self, v: u32) -> (Vec<(u32, u32)>, usize) {
         let size = self.domains[v as usize] as usize;
         let mut pairs = Vec::new();
@@ -73,11 +75,11 @@ impl Reducer {
         let (limit, least, unary) = (self.limit(), self.least_totals(v), &self.unary[v as usize]);
         let mut keep = vec![true; size];
         let mut work = DOMINANCE_WORK;
-        // from the last value down, so that of equal values the first stays
+        // from the last value down, so that the first of equal values stays
         for a in (0..size).rev().filter(|&a| least[a] < limit) {
             let dominates = |b: usize, keep: &[bool], work: &mut usize| {
                 b != a && keep[b] && least[b] <= least[a] && {
-                    // what b may lose elsewhere: the sum over functions of the least costs is the optimistic start
+                    // what `b` may lose in the functions: the difference of the least totals, an optimistic estimate
                     let slack = least[a] - least[b];
                     let limit = limit - unary[a];
                     views.iter().try_fold(slack, |slack, view| view.slack_left(a, b, slack, limit, work)).is_some()
@@ -96,8 +98,9 @@ impl Reducer {
 }
 
 impl View<'_> {
-    /// What is left of `slack` after the worst that `b` costs more than `a` here, beyond the difference of
-    /// their least costs; `None` where that is too much. Contexts in which `a` is too dear do not count.
+    /// Returns what is left of `slack` after the most that `b` costs more than `a` in this function, beyond the
+    /// difference of their least costs; `None` if that exceeds it. Contexts in which `a` reaches the limit do not
+    /// count.
     fn slack_left(&self, a: usize, b: usize, slack: Cost, limit: Cost, work: &mut usize) -> Option<Cost> {
         let optimistic = self.minima.get(self.first + b) - self.minima.get(self.first + a);
         let most = optimistic + slack;
@@ -105,7 +108,8 @@ impl View<'_> {
             .map(|worst| most - worst)
     }
 
-    /// The most that `b` costs more than `a` in `entries`, `optimistic` at least; `None` where that is above `most`.
+    /// Returns the most that `b` costs more than `a` in `entries`, at least `optimistic`; `None` if that exceeds
+    /// `most`.
     fn worst<T: Entry>(
         &self,
         entries: &[T],

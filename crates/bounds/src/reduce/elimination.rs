@@ -1,5 +1,5 @@
-//! Exact elimination of variables (bucket elimination, Dechter 1999, where the new table stays small; of
-//! bounded degree in Larrosa and Dechter, "Boosting search with variable elimination", 2003).
+//! Exact elimination of variables whose new table stays small (bucket elimination, Dechter 1999; for variables of
+//! bounded degree Larrosa and Dechter, "Boosting search with variable elimination", 2003).
 
 use super::table;
 use super::table::sum;
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 impl Reducer {
-    /// Eliminates variables, the smallest new table first. Returns whether there was one.
+    /// Eliminates variables, the smallest new table first. Returns whether any was eliminated.
     pub(super) fn eliminate_cheap(&mut self, stop: &Stop) -> bool {
         let mut heap = BinaryHeap::with_capacity(2 * self.pending.eliminations.len());
         let mut changed = false;
@@ -30,7 +30,7 @@ impl Reducer {
                 heap.into_iter().for_each(|Reverse((_, v))| self.pending.eliminations.push(v));
                 break;
             }
-            // a variable whose table size changed has been queued again
+            // a variable whose new table changed its size has been queued again
             if self.price(v) == Some(price) {
                 self.eliminate(v);
                 changed = true;
@@ -39,8 +39,8 @@ impl Reducer {
         changed
     }
 
-    /// Eliminates the variables that no function reads: they would change how the others are searched, and are worth
-    /// no search.
+    /// Eliminates the variables that no function reads: they need no search, and would change how the other variables
+    /// are searched.
     pub(super) fn eliminate_unread(&mut self, stop: &Stop) {
         for v in 0..self.domains.len() as u32 {
             if self.done(stop) {
@@ -52,7 +52,7 @@ impl Reducer {
         }
     }
 
-    /// Entries of the new table of an elimination; `None` where it does not pay.
+    /// Returns the number of entries of the table that replaces a variable; `None` if its elimination does not pay.
     pub(super) fn price(&self, v: u32) -> Option<usize> {
         if !self.present[v as usize] {
             return None;
@@ -84,7 +84,7 @@ impl Reducer {
             .then_some(entries)
     }
 
-    /// Removes a variable and puts the least costs over its values in place of its functions.
+    /// Removes a variable and replaces its functions by the least costs over its values.
     fn eliminate(&mut self, v: u32) {
         self.report.eliminated += 1;
         if self.domains[v as usize] == 1 {
@@ -114,7 +114,7 @@ impl Reducer {
         }
     }
 
-    /// A function with `v` as its last variable, and its strides along `scope`.
+    /// Returns a function with `v` as its last variable, and its strides along `scope`.
     fn rows(&self, function: &Function, v: u32, scope: &[u32]) -> Option<Rows> {
         let Table::Dense(costs) = &function.table else { return None };
         let mut order: Vec<u32> = function.scope.iter().copied().filter(|&u| u != v).collect();
@@ -127,7 +127,7 @@ impl Reducer {
         Some(Rows { costs: table::gather(costs, &axes), strides: scope.iter().map(stride).collect() })
     }
 
-    /// Eliminates components that are small enough to solve outright. Returns whether there was one.
+    /// Eliminates components that are small enough to solve outright. Returns whether any was eliminated.
     pub(super) fn eliminate_components(&mut self, stop: &Stop) -> bool {
         let scopes = self.functions.iter().flatten().map(|function| &function.scope[..]);
         let mut changed = false;
@@ -149,7 +149,7 @@ impl Reducer {
         changed
     }
 
-    /// An elimination order of a component by least new table, if it stays within the limits.
+    /// Returns an elimination order of a component, least new table first, if it stays within the limits.
     fn least_degree_order(&self, component: &[u32]) -> Option<Vec<u32>> {
         if component.len() > COMPONENT_VARIABLES {
             return None;
@@ -189,13 +189,14 @@ impl Reducer {
     }
 }
 
-/// A table whose last variable is the one to eliminate.
+/// A table whose last variable is to be eliminated.
 struct Rows {
     costs: Vec<Cost>,
     strides: Vec<usize>,
 }
 
-/// For each combination of the other variables the least sum over the last variable's values, and its first minimiser.
+/// Returns for each combination of the other variables the least sum over the last variable's values, and the first
+/// value that has it.
 fn minimise(unary: &[Cost], tables: &[Rows], sizes: &[usize], limit: Cost) -> (Vec<Cost>, Vec<usize>) {
     let entries = sizes.iter().product();
     let (mut costs, mut choice) = (Vec::with_capacity(entries), Vec::with_capacity(entries));

@@ -1,15 +1,15 @@
-//! The way back: assignments of the reduced problem to those of the network, and the other way round.
+//! Mapping of assignments of the reduced problem to those of the network, and back.
 
 use super::{Reducer, cheapest};
 use crate::Error;
 use crate::stop::Stop;
 
 impl Reducer {
-    /// An assignment of the network from one of the reduced problem: removed variables take their best values, those
-    /// that were added for global cost functions are left out.
+    /// Returns the assignment of the network for one of the reduced problem: removed variables take their best values,
+    /// and variables that were added for global cost functions are dropped.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` ends the work.
     pub fn lift(&self, core: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
         let mut assignment = vec![0; self.domains.len()];
         for item in stop.finish(self.core.iter().zip(core)) {
@@ -19,17 +19,17 @@ impl Reducer {
         for departure in stop.finish(self.departures.iter().rev()) {
             departure?.undo(&mut assignment);
         }
-        // what was added behind the network's own variables
+        // drop the variables that were added after the network's own
         let own = self.original.as_ref().map_or(self.report.before.variables, |network| network.domains().len());
         assignment.truncate(own);
         Ok(assignment)
     }
 
-    /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
-    /// left.
+    /// Returns the reduced problem's part of an assignment of the network. A removed value is replaced by the remaining
+    /// one of least unary cost.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` ends the work.
     pub fn project(&self, assignment: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
         let extended = self.original.as_ref().map(|network| network.extend(assignment));
         let assignment = extended.as_deref().unwrap_or(assignment);

@@ -1,14 +1,14 @@
 //! Exact reductions of a [`Network`] to a [`Problem`], and the mapping of solutions back.
 //!
-//! A [`Reducer`] holds the network in a working state and applies, until nothing changes:
-//! arc consistency on forbidden combinations (`consistency`), functional pairs and separable tables
-//! (`simplification`), exact elimination of variables where the new table stays small (`elimination`),
-//! dominated values (`dominance`), elimination of whole small components, and merging of tied variables where that is
-//! asked for (`ties`). Every change keeps the cost of every assignment that counts (total below `top`), or replaces
-//! it by one that is not worse; a variable that leaves takes along a table that says which value it takes.
+//! A [`Reducer`] holds the network in a working state and applies, until nothing changes: arc consistency on forbidden
+//! combinations (`consistency`), functional pairs and separable tables (`simplification`), exact elimination of
+//! variables whose new table stays small (`elimination`), dominated values (`dominance`), elimination of whole small
+//! components, and on request merging of tied variables (`ties`). Every change keeps the cost of each assignment with a
+//! total below `top`, or replaces the assignment by one that is not worse. A removed variable leaves a table that gives
+//! its value.
 //!
-//! Each reduction works from its own queue of what changed since it last looked, so that the work follows
-//! the changes and not the size of the network.
+//! Each reduction has a queue of what changed since it last looked, so the work depends on the changes and not on the
+//! size of the network.
 
 mod components;
 mod consistency;
@@ -49,25 +49,27 @@ use std::sync::Arc;
 use tuning::{Limits, PAIR_BYTES};
 use worklist::Worklist;
 
-/// The working state of the reductions; it lives as long as the search, because each better solution allows more.
+/// The working state of the reductions; it lives as long as the search, because each better solution allows further
+/// reductions.
 #[derive(Clone, Debug, Default)]
 pub struct Reducer {
     reduce: bool,
-    /// The network, where it has global functions: variables may be added for them, behind its own.
+    /// The network if it has global functions: variables may be added for them, after its own.
     original: Option<Box<Network>>,
     infeasible: bool,
     top: Cost,
     constant: Cost,
-    /// Number of values left of each variable.
+    /// Number of remaining values of each variable.
     domains: Vec<u32>,
-    /// The network's value of each value left; ascending, shared with departures.
+    /// The network's values of the remaining ones, by variable, ascending; shared with departures.
     values: Vec<Arc<[u32]>>,
-    /// Cost of each value left; the least is 0 between two reductions.
+    /// Unary cost of each remaining value; the least is 0 between two reductions.
     unary: Vec<Vec<Cost>>,
-    /// The least total of the dearest value at the last check: no check is needed while the limit stays above.
+    /// By variable, the least total of the highest-cost value at the last check: while the limit stays above it, no
+    /// check is needed.
     dearest: Vec<Cost>,
     present: Vec<bool>,
-    /// Functions of two and more present variables; a slot is never used again.
+    /// Functions of two or more present variables; a slot is never used again.
     functions: Vec<Option<Function>>,
     by_scope: FxHashMap<Scope, u32>,
     /// Slots of the functions of each variable, ascending.
@@ -75,31 +77,32 @@ pub struct Reducer {
     departures: Vec<Departure>,
     /// Whether tied variables are merged.
     merges: bool,
-    /// The variables behind the network's, which stand for two others each.
+    /// Variables after the network's own that each stand for two others.
     ties: Vec<Tie>,
     /// The variables of the reduced problem, ascending.
     core: Vec<u32>,
     pending: Pending,
     limits: Limits,
     report: Reduction,
-    /// The steps taken, for a certificate; only where one is wanted.
+    /// The steps taken, for a certificate; `None` if none is wanted.
     log: Option<Vec<Step>>,
+    /// Values that bounds excluded, with the proofs.
     lemmas: Vec<Forbidden>,
 }
 
-/// A working function: all costs at least 0, the least 0, no removed variable.
+/// A working function: all costs are at least 0, the least is 0, and all variables are present.
 #[derive(Clone, Debug)]
 struct Function {
-    /// Ascending.
+    /// Variables of the function, ascending.
     scope: Scope,
     table: Table,
     /// For each value of each variable of the scope, the least cost with that value (see [`table::minima`]).
     minima: Costs,
     /// An upper bound on its finite entries.
     peak: Cost,
-    /// The dearest support of the last scan: no scan is needed while the limit stays above.
+    /// The highest cost of a support in the last scan: while the limit stays above it, no scan is needed.
     witness: Cost,
-    /// Whether the table is in the form of [`Problem`] and shared with its equals.
+    /// Whether the table is in the form that [`Problem`] demands and shared with equal ones.
     settled: bool,
 }
 
@@ -108,29 +111,31 @@ struct Function {
 struct Pending {
     /// Variables whose unary costs rose: their functions may have lost supports.
     moved: Worklist,
+    /// Functions whose values may have lost supports.
     scans: Worklist,
-    /// Variables whose values may have become too dear.
+    /// Variables whose values may have reached the limit.
     checks: Worklist,
     /// Functions that may have become functional or separable.
     shapes: Worklist,
     /// Functions that may tie their two variables.
     ties: Worklist,
-    /// Variables that may have become cheap to eliminate.
+    /// Variables whose elimination may now pay.
     eliminations: Worklist,
     /// Variables that may have dominated values.
     dominance: Worklist,
-    /// Entries compared for these since one was found.
+    /// Entries compared for dominance since a dominated value was last found.
     in_vain: usize,
+    /// Whether the limit has fallen.
     lower: bool,
 }
 
 impl Reducer {
-    /// Loads a network and, where `reduce` is set, reduces it. Otherwise it only does what [`Problem`] demands:
-    /// separate unary costs, merged functions of one scope, minima in the constant.
+    /// Loads a network and reduces it if `reduce` is set. Otherwise does only what [`Problem`] demands: separates unary
+    /// costs, merges functions of equal scope, and moves minima to the constant.
     ///
     /// # Errors
-    /// [`Error::Stopped`] where `stop` is set before all functions are loaded; [`Error::Memory`]. Later stops only
-    /// leave a larger reduced problem ([`Reducer::problem`] reports them).
+    /// Returns [`Error::Stopped`] if `stop` is set before all functions are loaded, and [`Error::Memory`] if the values
+    /// do not fit. A later stop only leaves a larger reduced problem ([`Reducer::problem`] reports it).
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let expanded = network.expanded();
         let mut reducer = Reducer::load(expanded, named::values(expanded), reduce, stop)?;
@@ -142,10 +147,10 @@ impl Reducer {
         Ok(reducer)
     }
 
-    /// The same, with a log of the steps for [`Reducer::steps`].
+    /// Like [`Reducer::new`], but keeps a log of the steps for [`Reducer::steps`].
     ///
     /// # Errors
-    /// As [`Reducer::new`]; [`Error::Usage`] for networks with global cost functions.
+    /// Returns the errors of [`Reducer::new`], and [`Error::Usage`] for networks with global cost functions.
     pub fn logged(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         Certificate::must_suit(network)?;
         // the log starts with all values of the network
@@ -155,7 +160,7 @@ impl Reducer {
         Ok(reducer)
     }
 
-    /// A solution of total `upper` is known: only better totals count from now on. Reduces further.
+    /// Reduces further for a solution of total `upper`: from now on only lower totals count.
     pub fn tighten(&mut self, upper: Cost, stop: &Stop) {
         if upper < self.top {
             self.lower_top(upper, stop);
@@ -163,7 +168,7 @@ impl Reducer {
         }
     }
 
-    /// The same with value bounds, which may forbid some values also where the top stays.
+    /// Like [`Reducer::tighten`], but also removes values that bounds exclude, even if the top stays.
     pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
         if upper < self.top {
             self.lower_top(upper, stop);
@@ -177,15 +182,15 @@ impl Reducer {
         self.note(|_| Step::Limit(upper));
         self.infeasible |= self.constant >= self.top;
         self.pending.lower = true;
-        // what a stop leaves out is only not reduced
+        // if stopped, some reductions are merely missed
         let _ = self.queue_dear(stop);
     }
 
-    /// The reduced problem, its variables renumbered in their order. Where the reductions were stopped it may hold
-    /// costs at or above the top.
+    /// Returns the reduced problem, its variables renumbered in ascending order. If the reductions were stopped, it may
+    /// hold costs at or above the top.
     ///
     /// # Errors
-    /// [`Error::Stopped`] once `stop` is set.
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn problem(&self, stop: &Stop) -> Result<Problem, Error> {
         stop.check()?;
         let mut index = vec![u32::MAX; self.domains.len()];
@@ -206,82 +211,83 @@ impl Reducer {
         })
     }
 
-    /// The reduced problem, unless the search and the bounds need more memory for it than there is.
+    /// Returns the reduced problem if search and bounds have enough memory for it.
     ///
     /// # Errors
-    /// [`Error::Memory`] with how much it would take.
+    /// Returns [`Error::Memory`] with the bytes needed otherwise.
     pub fn fitting_problem(&self, stop: &Stop) -> Result<Problem, Error> {
         let problem = self.problem(stop)?;
         fits(&problem, stop)?;
         Ok(problem)
     }
 
-    /// The variables of the network that the reduced problem's stand for, ascending; behind them those that stand for
-    /// two others ([`Reducer::merge_ties`]).
+    /// Returns the network's variable of each variable of the reduced problem, ascending; the last ones are variables
+    /// that each stand for two others ([`Reducer::merge_ties`]).
     pub fn variables(&self) -> &[u32] {
         &self.core
     }
 
-    /// The values of the network that those of its `index`-th variable stand for, ascending; numbers of combinations
-    /// where it stands for two others.
+    /// Returns the network's value of each value of the reduced problem's variable `index`, ascending; for a variable
+    /// that stands for two others, numbers of combinations.
     pub fn values(&self, index: usize) -> &[u32] {
         &self.values[self.core[index] as usize]
     }
 
-    /// The network, where it has global functions.
+    /// Returns the network if it has global functions.
     pub fn original(&self) -> Option<&Network> {
         self.original.as_deref()
     }
 
-    /// Whether solutions of the reduced problem need not be solutions of the network ([`Network::is_relaxed`]).
+    /// Returns whether a solution of the reduced problem may be no solution of the network ([`Network::is_relaxed`]).
     pub fn is_relaxed(&self) -> bool {
         self.original().is_some_and(Network::is_relaxed)
     }
 
-    /// The values that are left of each variable of the expanded network, and of those behind them that stand for two.
+    /// Returns the remaining values of each variable of the expanded network, followed by those of the variables that
+    /// each stand for two others.
     pub fn all_values(&self) -> &[Arc<[u32]>] {
         &self.values
     }
 
-    /// The values that were left of a variable of the expanded network, when it left if it has.
+    /// Returns the remaining values of a variable of the expanded network, or those that it had when it was removed.
     pub fn values_left(&self, variable: u32) -> &[u32] {
         &self.values[variable as usize]
     }
 
-    /// The steps taken, where a log was kept.
+    /// Returns the steps taken; `None` if no log was kept.
     pub fn steps(&self) -> Option<&[Step]> {
         self.log.as_deref()
     }
 
-    /// The lemmas that the steps use: why bounds forbade values.
+    /// Returns the lemmas that the steps use: the values that bounds excluded, with the proofs.
     pub fn lemmas(&self) -> &[Forbidden] {
         &self.lemmas
     }
 
-    /// Nothing below `top` exists; with a known solution of that total this proves it optimal.
+    /// Returns whether no solution below `top` exists. If a solution of total `top` is known, it is then optimal.
     pub fn infeasible(&self) -> bool {
         self.infeasible
     }
 
-    /// Statistics of the reductions. One that is [unreduced](Reducer::is_unreduced) has no functions to count: see
-    /// [`ReducedProblem::report`].
+    /// Returns the statistics of the reductions. An [unreduced](Reducer::is_unreduced) one has no functions to count:
+    /// use [`ReducedProblem::report`].
     pub fn report(&self) -> Reduction {
         self.report_of(self.functions.iter().flatten().map(|function| (&function.scope[..], &function.table)))
     }
 
-    /// The same, of functions over its variables.
+    /// Returns the statistics of the reductions for functions over the reducer's variables.
     fn report_of<'a>(&self, functions: impl Iterator<Item = (&'a [u32], &'a Table)> + Clone) -> Reduction {
         let mut report = self.report.clone();
         report.after = self.size(functions.clone());
         let groups = components::groups(self.domains.len(), functions.map(|(scope, _)| scope), &Stop::new());
-        // each variable removed is one of its own
+        // each removed variable is a separate component
         report.components = groups.map_or(0, |groups| groups.len() + self.core.len() - self.domains.len());
         report
     }
 
     /// Reduces until nothing changes or `stop` is set, then brings the tables into the form of [`Problem`].
     fn run(&mut self, stop: &Stop) {
-        // cheapest first; after a change the cheaper ones run again
+        // the reductions that take least come first, and run again after each change
         while self.reduce && !self.done(stop) {
             self.propagate(stop);
             let changed = self.simplify(stop)
@@ -296,11 +302,11 @@ impl Reducer {
         if !self.reduce {
             self.eliminate_unread(stop);
         }
-        // a stopped pass leaves valid tables
+        // if stopped, the tables are still valid
         let _ = self.settle(stop);
     }
 
-    /// Logs a step where a log is kept.
+    /// Adds a step to the log if one is kept.
     fn note(&mut self, step: impl FnOnce(&Self) -> Step) {
         if self.log.is_some() {
             let step = step(self);
@@ -308,18 +314,18 @@ impl Reducer {
         }
     }
 
-    /// Whether to stop: there is no solution, or the flag is set.
+    /// Returns whether to stop: there is no solution, or the flag is set.
     #[track_caller]
     fn done(&self, stop: &Stop) -> bool {
         self.infeasible || stop.is_set()
     }
 
-    /// The limit for an entry, everything else being at least 0.
+    /// Returns the limit of a single entry, all other costs being at least 0.
     fn limit(&self) -> Cost {
         if self.top >= FORBIDDEN { FORBIDDEN } else { self.top.saturating_sub(self.constant).min(FORBIDDEN) }
     }
 
-    /// Queues functions that new forbidden tuples may simplify: most have none after a small step of `top`.
+    /// Queues functions that new forbidden tuples may simplify: after a small decrease of `top` most have none.
     fn queue_dear(&mut self, stop: &Stop) -> Result<(), Error> {
         let limit = self.limit();
         let peak = |costs: &Vec<Cost>| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
@@ -336,7 +342,7 @@ impl Reducer {
         Ok(())
     }
 
-    /// Forbids entries that alone reach the limit, and stores equal tables once.
+    /// Forbids entries that reach the limit alone, and stores equal tables once.
     fn settle(&mut self, stop: &Stop) -> Result<(), Error> {
         self.core = (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]).collect();
         self.note(|_| Step::Forbid);
@@ -365,10 +371,10 @@ impl Reducer {
     }
 }
 
-/// Whether search and bounds have room for a problem.
+/// Checks that search and bounds have enough memory for a problem.
 ///
 /// # Errors
-/// [`Error::Memory`] with how much it would take.
+/// Returns [`Error::Memory`] with the bytes needed otherwise.
 fn fits(problem: &Problem, stop: &Stop) -> Result<(), Error> {
     let (mut widest, mut pairs) = (0, 0u64);
     for function in stop.each(&problem.functions) {
@@ -384,35 +390,36 @@ fn fits(problem: &Problem, stop: &Stop) -> Result<(), Error> {
     memory::must_fit(pairs * PAIR_BYTES, what)
 }
 
-/// A reduced problem and how it came from the network. One that is reduced further does not make bounds of this one
-/// wrong, and assignments go back by their own reductions. Clones share both.
+/// A reduced problem with the reductions that led to it. Its bounds stay valid when the network is reduced further, and
+/// its assignments are lifted by its own reductions. Clones share both parts.
 #[derive(Clone, Debug)]
 pub struct ReducedProblem {
-    /// The reductions that led to it.
+    /// The reductions that led to the problem.
     pub reducer: Arc<Reducer>,
-    /// The problem that they left.
+    /// The reduced problem.
     pub problem: Arc<Problem>,
 }
 
 impl ReducedProblem {
-    /// What the reductions left.
+    /// Makes the reduced problem of a reducer.
     ///
     /// # Errors
-    /// [`Error::Memory`] where search and bounds have no room for it, [`Error::Stopped`] once `stop` is set.
+    /// Returns [`Error::Memory`] if search and bounds lack the memory for it, and [`Error::Stopped`] once `stop` is
+    /// set.
     pub fn new(reducer: impl Into<Arc<Reducer>>, stop: &Stop) -> Result<Self, Error> {
         let reducer = reducer.into();
         let problem = Arc::new(reducer.fitting_problem(stop)?);
         Ok(ReducedProblem { reducer, problem })
     }
 
-    /// Statistics of the reductions, and the size of what they left.
+    /// Returns the statistics of the reductions, and the size of the reduced problem.
     pub fn report(&self) -> Reduction {
         let functions = self.problem.functions.iter().map(|function| (&function.scope[..], &function.table));
         if self.reducer.is_unreduced() { self.reducer.report_of(functions) } else { self.reducer.report() }
     }
 }
 
-/// The first of the least costs.
+/// Returns the index of the first least cost.
 fn cheapest(costs: &[Cost]) -> usize {
     costs.iter().enumerate().min_by_key(|&(_, cost)| cost).map_or(0, |(value, _)| value)
 }

@@ -1,16 +1,16 @@
-//! Values of long domains that no function names. All functions treat them alike, so the first one represents all, and
-//! the memory of a network follows the size of its file, not the sizes that it states.
+//! Values of long domains that no function names. All functions treat them alike, so the first one represents all of
+//! them, and the memory of a network depends on the size of its file, not on the domain sizes that it states.
 
 use super::tuning::LONG;
 use crate::model::{CostFunction, Network, SparseTable, Table};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The remaining values of long domains, by variable: named ones and one that is not, ascending.
+/// The remaining values of long domains, by variable: the named ones and the first unnamed one, ascending.
 #[derive(Default)]
 pub(super) struct Named(FxHashMap<u32, Arc<[u32]>>);
 
-/// The values to be distinguished.
+/// Returns the values of long domains that must be distinguished.
 pub(super) fn values(network: &Network) -> Named {
     let domains = network.domains();
     let long = |v: u32| domains[v as usize] > LONG;
@@ -22,7 +22,7 @@ pub(super) fn values(network: &Network) -> Named {
     for function in network.functions() {
         for (position, v) in function.scope.iter().enumerate().filter(|&(_, &v)| long(v)) {
             match &function.table {
-                // an entry for each value
+                // an entry for each value, so all are named
                 Table::Dense(_) => drop(named.remove(v)),
                 Table::Sparse(sparse) => {
                     let values = sparse.tuples().chunks_exact(sparse.arity()).map(|tuple| tuple[position]);
@@ -51,12 +51,12 @@ impl Named {
         self.0.get(&v).cloned()
     }
 
-    /// The number of these.
+    /// Returns the number of remaining values of a long domain.
     pub fn domain(&self, v: u32) -> Option<u32> {
         self.0.get(&v).map(|values| values.len() as u32)
     }
 
-    /// The table of a function over them, where it changes.
+    /// Returns the table of a function over the remaining values, if it changes.
     pub fn table(&self, function: &CostFunction) -> Option<Table> {
         let Table::Sparse(sparse) = &function.table else { return None };
         let kept: Vec<Option<&Arc<[u32]>>> = function.scope.iter().map(|v| self.0.get(v)).collect();
@@ -91,14 +91,14 @@ mod tests {
         assert_eq!(named("t 1 70000 1 9 70000 1 0 4 2 0 1 1 2"), Some(vec![0, 1, 2]));
         assert_eq!(named("t 1 70000 1 9 70000 1 0 4 2 1 1 69999 2"), Some(vec![0, 1, 69999]));
         assert_eq!(named("t 1 70000 0 9 70000"), Some(vec![0]));
-        // all are named one by one, or the domain is not long
+        // all values are named, or the domain is not long
         let all: String = (0..65536).map(|value| format!(" {value} 1")).collect();
         assert_eq!(named(&format!("t 1 65536 1 9 65536 1 0 4 65536{all}")), None);
         assert_eq!(named("t 1 65535 1 9 65535 1 0 4 1 1 1"), None);
     }
 
-    /// Small random functions over long domains: the best cost is that of all combinations of values that are named,
-    /// and one that is not.
+    /// Checks on small random functions over long domains that the optimum is that of all combinations of named values
+    /// and one unnamed value.
     #[test]
     fn the_optimum_stays() {
         let mut rng = Rng::new(7);

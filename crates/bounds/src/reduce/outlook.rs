@@ -1,5 +1,6 @@
-//! What the reductions would leave of a large network, judged by a sample of its variables. They take more memory than
-//! all else there, and a thread for longer than the search takes to its first solutions.
+//! An estimate, from a sample of variables, of how much the reductions would leave of a large network. On such networks
+//! the reductions take the most memory of all, and occupy a thread for longer than the search needs to its first
+//! solutions.
 
 use super::Reducer;
 use super::named::Named;
@@ -11,11 +12,11 @@ use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 
 impl Reducer {
-    /// The part of the values and functions of a network that the reductions would leave, about, by what goes at first
-    /// in a sample. 0 where something is forbidden there, as what follows from that may go far.
+    /// Estimates the part of a network's values and functions that the reductions would leave, by what they first
+    /// remove from a sample. Returns 0 if the sample has a forbidden tuple, because its consequences may reach far.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; [`Error::Memory`].
+    /// Returns [`Error::Stopped`] once `stop` is set, and [`Error::Memory`] if the sample does not fit.
     pub fn outlook(network: &Network, stop: &Stop) -> Result<f64, Error> {
         let Some((sampled, reducer)) = Reducer::of_sample(network, stop)? else { return Ok(0.0) };
         let (mut all, mut gone) = (0.0, 0.0);
@@ -23,11 +24,11 @@ impl Reducer {
             let v = v?;
             let functions: Vec<_> = reducer.functions_of(v).map(|(function, _)| function).collect();
             let values = f64::from(reducer.domains[v as usize]);
-            // each function stands in the lists of all its variables
+            // each function is in the lists of all its variables
             let shares = functions.iter().map(|function| 1.0 / function.scope.len() as f64);
             all += values + shares.clone().sum::<f64>();
             gone += if reducer.price(v).is_some() {
-                // one function takes the place of its own
+                // one function replaces those of the variable
                 values + functions.len().saturating_sub(1) as f64
             } else {
                 let separable = functions.iter().map(|function| reducer.split(function).is_some());
@@ -38,8 +39,8 @@ impl Reducer {
         Ok(if reducer.infeasible { 0.0 } else { 1.0 - gone / f64::max(all, 1.0) })
     }
 
-    /// Some variables, which come first, with all functions on them and the variables of these; `None` where such a
-    /// function forbids something.
+    /// Loads some variables, which come first, with all their functions and the variables of these. Returns `None` if
+    /// such a function forbids a tuple.
     fn of_sample(network: &Network, stop: &Stop) -> Result<Option<(u32, Reducer)>, Error> {
         let (domains, mut rng) = (network.domains(), Rng::new(0));
         let mut variables: Vec<u32> = (0..SAMPLE).map(|_| rng.index(domains.len()) as u32).collect();

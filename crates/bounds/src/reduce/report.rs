@@ -9,20 +9,20 @@ use serde::Serialize;
 /// The size of a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// Variables.
+    /// Number of variables.
     pub variables: usize,
-    /// Values of all variables.
+    /// Number of values of all variables.
     pub values: u64,
-    /// Largest domain.
+    /// Size of the largest domain.
     pub max_domain: u32,
-    /// Functions by arity, the count of constants first.
+    /// Number of functions by arity, constants first.
     pub functions: Vec<usize>,
-    /// Entries of all tables, listed tuples for sparse ones; none of global functions.
+    /// Number of entries of all tables, listed tuples for sparse ones; global functions count as 0.
     pub entries: u64,
 }
 
 impl Size {
-    /// The size of a network as given.
+    /// Returns the size of a network as given.
     pub fn of(network: &Network) -> Self {
         let mut size = Size::over(network.domains().iter().copied());
         for function in network.functions() {
@@ -32,7 +32,7 @@ impl Size {
         size
     }
 
-    /// Number of functions.
+    /// Returns the number of functions.
     pub fn functions(&self) -> usize {
         self.functions.iter().sum()
     }
@@ -63,36 +63,36 @@ impl Size {
     }
 }
 
-/// The share of all pairs of variables that share a function.
+/// Returns the share of all pairs of variables that share a function.
 ///
 /// # Errors
-/// [`Error::Stopped`].
+/// Returns [`Error::Stopped`] once `stop` is set.
 pub fn density(problem: &Problem, stop: &Stop) -> Result<f64, Error> {
     let (n, linked) = (problem.variables() as f64, Graph::new(problem, stop)?.arrays().1.len());
     Ok(if n < 2.0 { 0.0 } else { linked as f64 / (n * (n - 1.0)) })
 }
 
-/// Statistics of the reductions.
+/// The statistics of the reductions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reduction {
-    /// The network.
+    /// Size of the network.
     pub before: Size,
-    /// The reduced problem.
+    /// Size of the reduced problem.
     pub after: Size,
-    /// Functions added to another one of the same scope.
+    /// Number of functions added to another one of the same scope.
     pub merged: usize,
-    /// Variables eliminated, those with one value left included.
+    /// Number of variables eliminated, including those with one remaining value.
     pub eliminated: usize,
-    /// Variables replaced by a function of another one.
+    /// Number of variables replaced by a function of another one.
     pub substituted: usize,
-    /// Pairs of variables merged into one.
+    /// Number of pairs of variables merged into one.
     pub tied: usize,
-    /// Functions split into costs of one variable and a function of the others.
+    /// Number of functions split into costs of one variable and a function of the others.
     pub separated: usize,
-    /// Values removed because no solution has them.
+    /// Number of values removed because no solution has them.
     pub inconsistent: usize,
-    /// Values removed because another one is never worse.
+    /// Number of values removed because another one is never worse.
     pub dominated: usize,
-    /// Connected components of the reduced problem.
+    /// Number of connected components of the reduced problem.
     pub components: usize,
 }

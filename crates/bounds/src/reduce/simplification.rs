@@ -1,5 +1,5 @@
-//! Functions with a simpler form: a pair of variables of which one decides the other, and
-//! tables in which one variable's cost is independent of the rest.
+//! Functions with a simpler form: pairs of variables of which one determines the other, and tables to which one
+//! variable adds a cost that is independent of the rest.
 
 use super::tuning::{GROWTH, SMALL};
 use super::{Function, Reducer, table};
@@ -18,7 +18,7 @@ impl Reducer {
         changed
     }
 
-    /// Where each value of `x` allows exactly one value of `y`, replaces `y` by that function of `x`.
+    /// Replaces `y` by a function of `x` if each value of `x` admits exactly one value of `y`.
     fn substitute(&mut self, slot: u32) -> bool {
         let Some(Function { scope, table: Table::Dense(costs), .. }) = self.function(slot) else { return false };
         let &[first, second] = &scope[..] else { return false };
@@ -37,7 +37,7 @@ impl Reducer {
         true
     }
 
-    /// The only value of `y` for each value of `x`, if there is just one for each.
+    /// Returns the only admissible value of `y` for each value of `x`; `None` if a value of `x` has none or several.
     fn image<T: Entry>(&self, entries: &[T], x: u32, x_stride: usize, y: u32, y_stride: usize) -> Option<Vec<usize>> {
         let limit = self.limit();
         let (x_unary, y_unary) = (&self.unary[x as usize], &self.unary[y as usize]);
@@ -53,7 +53,8 @@ impl Reducer {
         (0..x_unary.len()).map(only).collect()
     }
 
-    /// Entries of the functions of `y` after `x` replaces it; `None` where they are too many or some are sparse.
+    /// Returns the number of entries of the functions of `y` after `x` replaces it; `None` if that is too large or some
+    /// are sparse.
     fn growth(&self, x: u32, y: u32) -> Option<usize> {
         let (mut before, mut after) = (0, 0usize);
         for (function, _) in self.functions_of(y) {
@@ -81,9 +82,9 @@ impl Reducer {
         }
     }
 
-    /// Adds a function in which `by` decides over variables that are gone: each with its value for each value of `by`.
+    /// Adds a function in which `by` replaces removed variables, each given with its value for each value of `by`.
     pub(super) fn add_through(&mut self, function: &Function, gone: &[(u32, &[usize])], by: u32) {
-        // there are no sparse ones: what replaces variables refuses them
+        // there are no sparse functions here: replacement of variables refuses them
         let Table::Dense(costs) = &function.table else { return };
         let scope = &function.scope;
         let mut axes: Vec<(u32, Vec<usize>)> = scope.iter().copied().zip(table::axes(&self.sizes(scope))).collect();
@@ -100,7 +101,7 @@ impl Reducer {
         self.add_function(&scope, Table::dense(table::gather(costs, &axes)));
     }
 
-    /// Splits a function into the cost of one of its variables and a function of the others, where it is such a sum.
+    /// Splits a function into a cost of one of its variables and a function of the others, if it is such a sum.
     fn separate(&mut self, slot: u32) -> bool {
         let Some(function) = self.function(slot) else { return false };
         let Some((position, shares)) = self.split(function) else { return false };
@@ -113,7 +114,7 @@ impl Reducer {
         let _ = self.remove_function(slot);
         self.report.separated += 1;
         self.add_unary(scope[position], &shares);
-        // the first value's slice has its share and the rest
+        // the slice of the first value holds its share and the rest
         let mut axes = table::axes(&sizes);
         let _ = axes.remove(position);
         let rest = table::gather(&costs, &axes);
@@ -123,7 +124,7 @@ impl Reducer {
         true
     }
 
-    /// The place of a variable whose cost is independent of the others', and that cost for each value.
+    /// Returns the scope position of a variable whose cost is independent of the others, and that cost for each value.
     pub(super) fn split(&self, function: &Function) -> Option<(usize, Vec<Cost>)> {
         let Table::Dense(costs) = &function.table else { return None };
         let (sizes, limit) = (self.sizes(&function.scope), self.limit());
@@ -131,7 +132,7 @@ impl Reducer {
     }
 }
 
-/// The cost that each value of the variable at `position` adds to the others', the least being 0.
+/// Returns the cost that each value of the variable at `position` adds to the others', the least being 0.
 fn shares<T: Entry>(entries: &[T], sizes: &[usize], position: usize, limit: Cost) -> Option<Vec<Cost>> {
     let (size, inner) = (sizes[position], sizes[position + 1..].iter().product::<usize>());
     let share = |value: usize| {
@@ -147,7 +148,7 @@ fn shares<T: Entry>(entries: &[T], sizes: &[usize], position: usize, limit: Cost
                 }
             }
         }
-        // a first value that is always forbidden tells nothing; it is about to be removed
+        // a first value that is always forbidden gives no information; it is about to be removed
         share
     };
     // most tables are not such sums, which the second value shows

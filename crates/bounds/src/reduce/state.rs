@@ -1,4 +1,4 @@
-//! The working state: loading a network, and the few edits that all reductions use.
+//! The working state: the loading of a network, and the few edits that all reductions use.
 
 use super::departure::Departure;
 use super::named::Named;
@@ -13,7 +13,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A table in the form used here: its least cost subtracted, so that it is 0.
+/// A table in normal form: its least cost is subtracted, so that the least entry is 0.
 #[derive(Clone)]
 struct Normal {
     least: Cost,
@@ -22,17 +22,18 @@ struct Normal {
     peak: Cost,
 }
 
-/// Tables of several functions of the network in that form.
+/// Normal forms of tables that several functions of the network share.
 #[derive(Default)]
 struct Taken {
-    /// By address; those of a single function are not kept.
+    /// Normal forms by address of the table; tables of a single function are not kept.
     forms: FxHashMap<usize, Vec<Form>>,
-    /// The current function's.
+    /// Order of the current function's variables.
     order: Vec<usize>,
+    /// Domain sizes of the current function's variables.
     sizes: Vec<usize>,
 }
 
-/// A table in normal form, for one order of its variables (empty where it stays) and their domain sizes.
+/// A table in normal form, for one order of its variables (empty if it stays) and their domain sizes.
 struct Form {
     order: Box<[usize]>,
     sizes: Box<[usize]>,
@@ -53,7 +54,7 @@ impl Reducer {
         };
         let mut reducer = Reducer {
             reduce,
-            // entries may be negative up to here, so nothing is too dear yet
+            // entries may still be negative, so none reaches a limit yet
             top: FORBIDDEN,
             values: stop.each((0..).zip(&domains)).map(|item| Ok(identity(item?))).collect::<Result<_, Error>>()?,
             unary: stop.each(&domains).map(|d| Ok(vec![0; *d? as usize])).collect::<Result<_, Error>>()?,
@@ -89,10 +90,10 @@ impl Reducer {
         Ok(reducer)
     }
 
-    /// A copy, to be reduced further.
+    /// Returns a copy, to be reduced further.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn copy(&self, stop: &Stop) -> Result<Reducer, Error> {
         fn copied<T: Clone>(list: &[T], stop: &Stop) -> Result<Vec<T>, Error> {
             stop.each(list).map(|item| item.cloned()).collect()
@@ -162,7 +163,7 @@ impl Reducer {
         self.functions[slot as usize].as_ref()
     }
 
-    /// The functions of a variable, each with the variable's place in its scope.
+    /// Returns the functions of a variable, each with the variable's position in its scope.
     pub(super) fn functions_of(&self, v: u32) -> impl Iterator<Item = (&Function, usize)> + Clone {
         self.incidence[v as usize].iter().filter_map(move |&slot| {
             let function = self.function(slot)?;
@@ -176,7 +177,7 @@ impl Reducer {
         self.pending.lower |= cost > 0 && self.top < FORBIDDEN;
     }
 
-    /// Records a change of a variable: it may be cheap to eliminate or have dominated values now.
+    /// Records a change of a variable: its elimination may pay now, or it may have dominated values.
     pub(super) fn touch(&mut self, v: u32) {
         self.pending.checks.push(v);
         self.pending.eliminations.push(v);
@@ -208,7 +209,7 @@ impl Reducer {
         }
     }
 
-    /// Puts a function in place, adding it to one of the same scope.
+    /// Stores a function, or adds it to one of the same scope.
     fn install(&mut self, scope: Scope, normal: Normal) {
         if normal.is_zero() {
             return self.raise(normal.least);
@@ -262,7 +263,7 @@ impl Reducer {
         slots.into_iter().filter_map(|slot| self.remove_function(slot)).collect()
     }
 
-    /// Keeps some values of a variable, in all tables. Keeping none means that there is no solution.
+    /// Restricts a variable to some values, in all tables. An empty list means that there is no solution.
     pub(super) fn keep_values(&mut self, v: u32, kept: &[u32]) {
         if kept.is_empty() {
             self.infeasible = true;
@@ -296,7 +297,7 @@ impl Reducer {
         }
     }
 
-    /// The network's values of a variable's present ones.
+    /// Returns the network's values of some present values of a variable.
     pub(super) fn originals(&self, v: u32, values: impl Iterator<Item = u32>) -> Box<[u32]> {
         values.map(|value| self.values[v as usize][value as usize]).collect()
     }
@@ -333,7 +334,7 @@ impl Normal {
 }
 
 impl Reducer {
-    /// The size of the reduced problem, without functions of one variable.
+    /// Returns the size of the reduced problem, without functions of one variable.
     pub(super) fn size<'a>(&self, functions: impl Iterator<Item = (&'a [u32], &'a Table)>) -> Size {
         let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
         functions.for_each(|(scope, table)| size.count(scope.len(), table));

@@ -6,13 +6,13 @@ use crate::tensor::strides;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Sums two costs that are at least 0 without a branch; anything plus forbidden is forbidden.
+/// Returns the sum of two costs that are at least 0, without a branch; anything plus forbidden is forbidden.
 #[inline(always)]
 pub(super) fn sum(a: Cost, b: Cost) -> Cost {
     (a + b).min(FORBIDDEN)
 }
 
-/// The table whose entry at values `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
+/// Returns the table whose entry at values `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
 pub(super) fn gather(costs: &Costs, axes: &[Vec<usize>]) -> Vec<Cost> {
     on_entries!(costs, entries => gather_entries(entries, axes))
 }
@@ -30,7 +30,7 @@ fn gather_entries<T: Entry>(entries: &[T], axes: &[Vec<usize>]) -> Vec<Cost> {
     result
 }
 
-/// The offsets of all values along each variable.
+/// Returns the offsets of all values along each variable.
 pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     strides(sizes).iter().zip(sizes).map(|(&stride, &size)| (0..size).map(|value| value * stride).collect()).collect()
 }
@@ -48,12 +48,12 @@ pub(super) fn dense(table: &Table, sizes: &[usize]) -> Costs {
     costs.into()
 }
 
-/// Number of combinations, saturating.
+/// Returns the number of combinations, saturating.
 pub(super) fn combinations(sizes: &[usize]) -> u64 {
     sizes.iter().fold(1, |product: u64, &size| product.saturating_mul(size as u64))
 }
 
-/// The dense form of a sparse table where it is small enough, otherwise the same.
+/// Returns the dense form of a sparse table if it is small enough, otherwise the table itself.
 pub(super) fn densify_small(table: Table, sizes: &[usize]) -> Table {
     let Table::Sparse(sparse) = &table else { return table };
     let room = combinations(sizes);
@@ -61,7 +61,7 @@ pub(super) fn densify_small(table: Table, sizes: &[usize]) -> Table {
     if small { Table::Dense(dense(&table, sizes)) } else { table }
 }
 
-/// The sum of two tables of one scope, all costs at least 0.
+/// Returns the sum of two tables of one scope, all costs being at least 0.
 pub(super) fn merge(a: &Table, b: &Table, sizes: &[usize]) -> Table {
     let (Table::Sparse(a), Table::Sparse(b)) = (a, b) else {
         let (a, b) = (dense(a, sizes), dense(b, sizes));
@@ -79,8 +79,8 @@ pub(super) fn merge(a: &Table, b: &Table, sizes: &[usize]) -> Table {
     Table::Sparse(SparseTable::new(sizes.len(), default, tuples, costs).into())
 }
 
-/// The table with its variables in another order: variable `k` of the result is variable `order[k]` of `table`.
-/// Variables left out must have one value.
+/// Returns the table with its variables in another order: variable `k` of the result is variable `order[k]` of `table`.
+/// Omitted variables must have one value.
 pub(super) fn reorder(table: &Table, sizes: &[usize], order: &[usize]) -> Table {
     match table {
         Table::Dense(_) if order.is_sorted() => table.clone(),
@@ -95,7 +95,7 @@ pub(super) fn reorder(table: &Table, sizes: &[usize], order: &[usize]) -> Table 
     }
 }
 
-/// The table with only the values `kept` (ascending) of the variable at `position`.
+/// Returns the table with only the values `kept` (ascending) of the variable at `position`.
 pub(super) fn filter(table: &Table, sizes: &[usize], position: usize, kept: &[u32]) -> Table {
     match table {
         Table::Dense(costs) => Table::dense(on_entries!(costs, entries => rows(entries, sizes, position, kept))),
@@ -115,7 +115,7 @@ pub(super) fn filter(table: &Table, sizes: &[usize], position: usize, kept: &[u3
     }
 }
 
-/// The entries with the values `kept` of the variable at `position`.
+/// Returns the entries with the values `kept` of the variable at `position`.
 fn rows<T: Entry>(entries: &[T], sizes: &[usize], position: usize, kept: &[u32]) -> Vec<Cost> {
     let inner: usize = sizes[position + 1..].iter().product();
     let block = inner * sizes[position];
@@ -127,7 +127,7 @@ fn rows<T: Entry>(entries: &[T], sizes: &[usize], position: usize, kept: &[u32])
     result
 }
 
-/// For each value of each variable, one variable after the other, the least cost with that value.
+/// Returns the least cost with each value of each variable, one variable after the other.
 pub(super) fn minima(table: &Table, sizes: &[usize]) -> Costs {
     match table {
         Table::Dense(costs) => on_entries!(costs, entries => minima_of_dense(entries, sizes)),
@@ -182,7 +182,7 @@ fn minima_of_sparse(sparse: &SparseTable, sizes: &[usize]) -> Costs {
     minima.into()
 }
 
-/// The largest finite cost.
+/// Returns the largest finite cost.
 pub(super) fn peak(table: &Table) -> Cost {
     table.costs().fold(Cost::MIN, |peak, cost| if cost < FORBIDDEN { peak.max(cost) } else { peak })
 }
@@ -194,7 +194,7 @@ fn forbid(table: &mut Table, limit: Cost) {
     }
 }
 
-/// Whether something else holds a table.
+/// Returns whether a table has another owner.
 fn is_shared(table: &Table) -> bool {
     let holders = match table {
         Table::Dense(costs) => costs.owners(),
@@ -203,7 +203,7 @@ fn is_shared(table: &Table) -> bool {
     holders > 1
 }
 
-/// The addresses of tables that several functions have.
+/// Returns the addresses of tables that several functions share.
 pub(super) fn repeated(functions: &[CostFunction]) -> Vec<usize> {
     let shared = functions.iter().filter(|function| is_shared(&function.table));
     let mut addresses: Vec<usize> = shared.map(|function| function.table.address()).collect();
@@ -211,17 +211,17 @@ pub(super) fn repeated(functions: &[CostFunction]) -> Vec<usize> {
     addresses.chunk_by(|a, b| a == b).filter(|equal| equal.len() > 1).map(|equal| equal[0]).collect()
 }
 
-/// Stores equal tables once.
+/// A store of tables in which equal tables are kept once.
 pub(super) struct Sharing {
-    /// Tables seen, by address: shared ones need no second check. The tables are kept, so that no address is used again
-    /// for another one.
+    /// Results by address of tables that others own too, which need no second comparison. The tables are kept, so that
+    /// no address is reused.
     seen: FxHashMap<usize, (Table, Table)>,
     kept: Vec<Table>,
     places: Tables,
 }
 
 impl Sharing {
-    /// With room for so many different tables: to make more for a million takes tenths of a second.
+    /// Creates a store with room for this many different tables: to grow to a million takes tenths of a second.
     pub(super) fn new(tables: usize) -> Self {
         let (kept, places) = (Vec::with_capacity(tables), Tables::default());
         Sharing { kept, places, seen: FxHashMap::default() }

@@ -1,4 +1,4 @@
-//! What tests of this crate and of those beside it begin with.
+//! Helpers of the tests of this crate and of neighbouring crates.
 
 use super::Reducer;
 use super::named::Named;
@@ -7,7 +7,7 @@ use crate::model::Network;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish.
+/// Reduces a network with more or less elimination and perhaps a log: with full elimination most test networks vanish.
 pub fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer {
     let all = Limits::default();
     let some = Limits { component: 0, ..all.clone() };
@@ -16,7 +16,7 @@ pub fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer {
     let stop = Stop::new();
     let mut reducer = Reducer::load(network, Named::default(), true, &stop).expect("not stopped");
     reducer.limits = [all, some, few, none][rng.index(4)].clone();
-    // ties from none to almost any pair of variables
+    // ties of no pair up to almost any pair of variables
     reducer.merges = rng.below(2) == 0;
     if rng.below(2) == 0 {
         let limits = &mut reducer.limits;

@@ -1,4 +1,4 @@
-//! The reductions against brute force: random small networks of every kind that the model allows.
+//! Tests of the reductions against enumeration: random small networks of every kind that the model allows.
 
 use super::components::groups;
 use super::named::Named;
@@ -12,7 +12,7 @@ use crate::stop::{Cause, Stop};
 use fangs_testing::Shape;
 use std::collections::BTreeSet;
 
-/// All assignments of some domains.
+/// Returns all assignments of some domains.
 pub(super) fn assignments(domains: &[u32]) -> impl Iterator<Item = Vec<u32>> {
     let mut next = Some(vec![0; domains.len()]);
     let domains = domains.to_vec();
@@ -72,7 +72,7 @@ fn network(rng: &mut Rng) -> Network {
     network
 }
 
-/// The form that [`Problem`] promises.
+/// Checks the form that [`Problem`] promises.
 fn check_form(problem: &Problem) {
     let mut scopes: Vec<&[u32]> = problem.functions.iter().map(|function| &function.scope[..]).collect();
     assert!(scopes.iter().all(|scope| scope.len() >= 2 && scope.is_sorted_by(|a, b| a < b)));
@@ -95,7 +95,7 @@ fn check_form(problem: &Problem) {
     }
 }
 
-/// Everything a reducer promises about the network under `top`.
+/// Checks everything that a reducer promises about the network under `top`.
 pub(super) fn check(network: &Network, reducer: &Reducer, top: Cost) {
     let problem = reducer.problem(&Stop::new()).expect("no stop is set");
     assert_eq!(problem.top, top);
@@ -127,7 +127,7 @@ pub(super) fn check(network: &Network, reducer: &Reducer, top: Cost) {
     assert_eq!(reducer.report().components, components.len());
 }
 
-/// The costs of solutions with each value, or a little less.
+/// Returns lower bounds on the solutions with each value: the exact cost or a little less.
 fn value_bounds(problem: &Problem, rng: &mut Rng) -> Vec<Vec<Cost>> {
     let mut least: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
     for x in assignments(&problem.domains) {
@@ -140,7 +140,7 @@ fn value_bounds(problem: &Problem, rng: &mut Rng) -> Vec<Vec<Cost>> {
     least
 }
 
-/// No value known to be too dear remains.
+/// Checks that no value remains that bounds exclude.
 fn removed(reducer: &Reducer, values: &ValueBounds, top: Cost) {
     if !reducer.infeasible() {
         assert_eq!(values.removable(reducer, top, &Stop::new()).0, 0);
@@ -150,7 +150,7 @@ fn removed(reducer: &Reducer, values: &ValueBounds, top: Cost) {
 fn check_all(network: &Network, rng: &mut Rng) {
     let stop = Stop::new();
     let plain = Reducer::new(network, false, &stop).expect("not stopped");
-    // without reductions those variables remain that a function reads, and no others
+    // without reductions exactly the variables remain that a function reads
     let problem = plain.problem(&Stop::new()).expect("no stop is set");
     let read: BTreeSet<u32> = problem.functions.iter().flat_map(|function| function.scope.iter().copied()).collect();
     assert!(plain.infeasible() || problem.variables() == read.len(), "{problem:?}");
@@ -195,7 +195,7 @@ fn random_networks_keep_their_optimum() {
     }
 }
 
-/// Every pair joined, so that reduced problems are large enough to test.
+/// Every pair shares a function, so that reduced problems are large enough to test.
 #[test]
 fn dense_networks_keep_their_optimum() {
     let mut rng = Rng::new(21);
@@ -225,7 +225,7 @@ fn dense_networks_keep_their_optimum() {
     assert!(left > 400, "only {left} variables left to test with");
 }
 
-/// Tables with too few tuples for their room stay sparse through every edit.
+/// Tables with few tuples for their size stay sparse through every edit.
 #[test]
 fn sparse_tables_stay_correct() {
     let mut rng = Rng::new(22);
@@ -274,7 +274,7 @@ fn sparse_tables_stay_correct() {
     assert!(sparse > 10, "only {sparse} sparse tables left to test with");
 }
 
-/// Pairs that one cost keeps from being functional, under a top that this cost alone does not reach yet.
+/// Pairs that a single cost keeps from being functional, under a top that this cost alone does not reach yet.
 #[test]
 fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
     let mut rng = Rng::new(24);
@@ -333,7 +333,7 @@ fn the_report_counts_what_was_done() {
         let _ = builder.variable(domain).expect("a domain");
     }
     let f = FORBIDDEN;
-    // 0 and 1 decide each other, twice the same scope; value 2 of variable 2 is never best; 3 + 4 is a sum
+    // 0 and 1 determine each other, in two functions of one scope; value 2 of variable 2 is never best; 3 + 4 is a sum
     let _ = builder.dense(&[0, 1], vec![0, f, f, f, 2, f, f, f, 1]).expect("a function");
     let _ = builder.dense(&[1, 0], vec![0, 1, 1, 1, 0, 1, 1, 1, 4]).expect("a function");
     let _ = builder.dense(&[1, 2], vec![0, 3, 3, f, 3, 0, 3, f, 3, 1, 2, f]).expect("a function");

@@ -1,10 +1,10 @@
-//! Tied variables: two of which few combinations count become one variable, whose values are these combinations.
+//! Tied variables: two variables with few combinations below the limit become one, whose values are these combinations.
 //!
-//! Where the value of one leaves the other two or three, neither can change alone, so that moves of single variables
-//! lead nowhere, and bounds count costs of both as if they were free of each other. Functions that read one of both
-//! read the new variable instead; those of one and those of the other with the same rest become one function. Merging
-//! variables is the oldest way to a problem without cycles (join trees, Dechter and Pearl, "Tree clustering for
-//! constraint networks", 1989); here it is done only where it pays.
+//! If a value of one variable leaves the other only two or three values, neither can change alone. Moves of single
+//! variables then lead nowhere, and bounds treat the costs of both as independent. Functions that read one or both read
+//! the new variable instead; functions of the two with otherwise equal scopes become one. Merging variables is the
+//! oldest way to an acyclic problem (join trees, Dechter and Pearl, "Tree clustering for constraint networks", 1989);
+//! here it is done only if it pays.
 
 use super::departure::Tie;
 use super::{Function, Reducer, table};
@@ -16,32 +16,32 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// What merging two variables takes: each number before and after.
+/// The price of merging two variables: sizes before and after.
 #[derive(Default)]
 struct Price {
-    /// Entries of the tables that read them.
+    /// Number of entries of the tables that read them.
     entries: [usize; 2],
-    /// Entries that a visit of each of them adds up.
+    /// Number of entries that a visit of each of them adds up.
     visits: [usize; 2],
 }
 
 impl Price {
-    /// The growth of the tables, in 1/1024.
+    /// Returns the growth of the tables, in units of 1/1024.
     fn growth(&self) -> usize {
         self.entries[1].saturating_mul(1024) / self.entries[0].max(1)
     }
 }
 
 impl Reducer {
-    /// Merges tied variables, now and whenever it reduces again. Variables of the reduced problem may then stand for
-    /// several of the network's: their numbers follow those of the network's variables, and their values are numbers
-    /// of combinations. Does nothing where the network is not to be reduced.
+    /// Merges tied variables, now and in all later reductions. Variables of the reduced problem may then stand for
+    /// several of the network's: their numbers follow those of the network's variables, and their values are numbers of
+    /// combinations. Does nothing if the network is not to be reduced.
     pub fn merge_ties(&mut self, stop: &Stop) {
         self.merges = true;
         self.run(stop);
     }
 
-    /// Merges pairs, those first whose tables grow least. Returns whether there was one.
+    /// Merges tied pairs, those whose tables grow least first. Returns whether any was merged.
     pub(super) fn merge_tied(&mut self, stop: &Stop) -> bool {
         let mut heap = BinaryHeap::new();
         let (mut waiting, mut changed) = (Vec::new(), false);
@@ -64,7 +64,7 @@ impl Reducer {
             }
             let Some(pairs) = self.tied(slot) else { continue };
             match self.tie_price(slot, pairs.len()).map(|price| price.growth()) {
-                // its neighbours have changed: others may grow less now
+                // its neighbours have changed: another pair may grow less now
                 Some(now) if now > growth => heap.push(Reverse((now, slot))),
                 Some(_) => {
                     self.merge(slot, &pairs);
@@ -73,12 +73,12 @@ impl Reducer {
                 None => waiting.push(slot),
             }
         }
-        // what does not pay yet may do so once neighbours are merged
+        // a merge that does not pay yet may pay once neighbours are merged
         waiting.into_iter().for_each(|slot| self.pending.ties.push(slot));
         changed
     }
 
-    /// The combinations that count, where a function ties its two variables.
+    /// Returns the combinations below the limit if a function ties its two variables; `None` otherwise.
     fn tied(&self, slot: u32) -> Option<Vec<[usize; 2]>> {
         let Function { scope, table: Table::Dense(costs), .. } = self.function(slot)? else { return None };
         let &[first, second] = &scope[..] else { return None };
@@ -88,11 +88,12 @@ impl Reducer {
             .min(rows * columns / self.limits.tie_share);
         let limit = self.limit();
         let pairs = on_entries!(costs, entries => counting(entries, unary, limit, most))?;
-        // without any there is no solution, which supports show
+        // without any there is no solution, which arc consistency detects
         (!pairs.is_empty()).then_some(pairs)
     }
 
-    /// What merging the two variables of a function to one of `values` takes; `None` where it does not pay.
+    /// Returns the price of merging the two variables of a function into one with `values` values; `None` if it does
+    /// not pay.
     fn tie_price(&self, slot: u32, values: usize) -> Option<Price> {
         let parts = &self.function(slot)?.scope;
         let mut price = Price::default();
@@ -102,7 +103,7 @@ impl Reducer {
                 let Table::Dense(costs) = &function.table else { return None };
                 price.visits[0] += self.domains[v as usize] as usize;
                 let both = parts.iter().all(|u| function.scope.binary_search(u).is_ok());
-                // once, though both read it
+                // counted once, though both read it
                 if place == 0 || !both {
                     price.entries[0] += costs.len();
                 }
@@ -153,7 +154,7 @@ impl Reducer {
         }
     }
 
-    /// A new variable without functions.
+    /// Adds a new variable without functions and returns it.
     fn introduce(&mut self, size: usize) -> u32 {
         let v = self.domains.len() as u32;
         self.domains.push(size as u32);
@@ -165,7 +166,8 @@ impl Reducer {
         v
     }
 
-    /// An assignment of the network with the values of merged variables after it; `u32::MAX` where there is none.
+    /// Returns an assignment of the network followed by the values of merged variables; `u32::MAX` if one has no such
+    /// value.
     pub(super) fn with_merged(&self, assignment: &[u32]) -> Vec<u32> {
         let mut all = assignment.to_vec();
         for tie in &self.ties {
@@ -175,7 +177,7 @@ impl Reducer {
     }
 }
 
-/// The combinations of two variables' values whose total is below `limit`; `None` where they are more than `most`.
+/// Returns the combinations of two variables' values whose total is below `limit`; `None` if they are more than `most`.
 fn counting<T: Entry>(entries: &[T], unary: [&[Cost]; 2], limit: Cost, most: usize) -> Option<Vec<[usize; 2]>> {
     let mut pairs = Vec::new();
     for (a, (row, &paid)) in entries.chunks_exact(unary[1].len()).zip(unary[0]).enumerate() {

@@ -1,4 +1,4 @@
-//! Ties against brute force.
+//! Tests of tied variables against enumeration.
 
 use super::Reducer;
 use super::named::Named;
@@ -8,7 +8,7 @@ use crate::model::{Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// Rings and chords of ties, with functions of the same rests, which merging brings together.
+/// Rings and chords of ties, and functions whose scopes become equal by merging.
 #[test]
 fn ties_become_variables_and_come_back() {
     let mut rng = Rng::new(27);
@@ -46,7 +46,7 @@ fn ties_become_variables_and_come_back() {
         tied += reducer.report().tied;
         chained += reducer.ties.iter().filter(|tie| tie.parts.iter().any(|&v| v >= n)).count();
         left += reducer.problem(&Stop::new()).expect("no stop is set").variables();
-        // a warm start keeps what can be kept: an assignment of the network that counts comes back as it was
+        // a warm start keeps what it can: an assignment of the network below the limit comes back unchanged
         let (mut any, best) = (reducer.clone(), optimum(&network, network.top()));
         for x in assignments(network.domains()).step_by(11) {
             let (whole, core) = (total(&network, &x), reducer.project(&x, &Stop::new()).expect("no stop is set"));

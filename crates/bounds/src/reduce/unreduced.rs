@@ -1,5 +1,5 @@
-//! The network as a problem without any reduction: what a search begins with where reductions take long. Tables stay
-//! those of the network, so that it takes little time and memory, and all threads make it.
+//! The network as a problem without any reduction, with which a search begins if reductions take long. Its tables are
+//! those of the network, so it takes little time and memory, and all threads make it.
 
 use super::report::{Reduction, Size};
 use super::tuning::VALUE_BYTES;
@@ -12,15 +12,15 @@ use crate::threads;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Functions of a thread's turn, between two looks at the stop flag.
+/// Functions that a thread processes between two checks of the stop flag.
 const TURN: usize = 1 << 12;
 
 impl Reducer {
-    /// The network in the form of [`Problem`], and the way back to its assignments. The reducer has none of the
-    /// functions, so that it cannot reduce further.
+    /// Returns the network in the form of [`Problem`], and a reducer that maps assignments. The reducer has none of the
+    /// functions, so it cannot reduce further.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; [`Error::Memory`].
+    /// Returns [`Error::Stopped`] once `stop` is set, and [`Error::Memory`] if the values do not fit.
     pub fn unreduced(network: &Network, stop: &Stop) -> Result<(Self, Problem), Error> {
         let expanded = network.expanded();
         let domains = expanded.domains().to_vec();
@@ -68,13 +68,13 @@ impl Reducer {
         Ok((reducer, problem))
     }
 
-    /// Whether it comes from [`Reducer::unreduced`], or has nothing to reduce.
+    /// Returns whether the reducer comes from [`Reducer::unreduced`], or has nothing to reduce.
     pub fn is_unreduced(&self) -> bool {
         !self.reduce && self.functions.is_empty()
     }
 }
 
-/// What some functions are in a problem.
+/// The contribution of some functions to a problem.
 #[derive(Default)]
 struct Part {
     functions: Vec<CostFunction>,
@@ -97,7 +97,7 @@ impl Part {
         Ok(part)
     }
 
-    /// A function of several variables; its table stays unless its order or a negative cost changes it.
+    /// Adds a function of several variables; its table stays unless its order or a negative cost changes it.
     fn take(&mut self, scope: &[u32], table: &Table, sizes: &[usize]) {
         let (mut scope, mut table): (Scope, _) = (scope.into(), table::densify_small(table.clone(), sizes));
         if !scope.is_sorted() {
@@ -115,9 +115,9 @@ impl Part {
     }
 }
 
-/// Adds functions of one scope to the first of them.
+/// Adds functions of equal scope to the first of them.
 fn merge_equal_scopes(problem: &mut Problem, stop: &Stop) -> Result<(), Error> {
-    // those that begin with one variable are few
+    // functions with the same first variable are few
     let n = problem.variables();
     let mut starts = vec![0u32; n + 1];
     for function in &problem.functions {

@@ -1,4 +1,4 @@
-//! Lower bounds on solutions with a value, and the values they forbid.
+//! Lower bounds on the solutions with each value, and the values that they exclude.
 
 use super::Reducer;
 use crate::Error;
@@ -9,43 +9,44 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The proof of a bound for values, as far as certificates need it; the method that made the bound supplies it.
+/// The proof of value bounds for a certificate; the method that made the bounds supplies it.
 pub trait BoundProof: Debug + Send + Sync {
-    /// That solutions with some values of the network, by variable, cost at least `bound`; and how many steps the
-    /// reductions had logged by then. `None` where they kept no log.
+    /// Returns a lemma that solutions with some values of the network, by variable, cost at least `bound`, and the
+    /// number of steps that the reductions had logged by then. Returns `None` if they kept no log.
     fn lemma(&self, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Option<(usize, Lemma)>;
 }
 
 /// A lower bound for each value of a network: the least cost of a solution with it. Bounds of reduced problems are
-/// stored by the network's values, so they serve all later reduced problems, and each better incumbent may forbid more
+/// stored by the network's values, so they serve all later reduced problems, and each better incumbent may exclude more
 /// values.
 #[derive(Clone, Debug)]
 pub struct ValueBounds {
     /// The network's values that each variable had in the beginning, ascending.
     values: Vec<Arc<[u32]>>,
-    /// Where each variable's bounds begin. None before the first are learned: it may never come to that.
+    /// Index of each variable's first bound; empty before the first bounds are learned, which may never happen.
     starts: Vec<usize>,
-    /// By variable and place among its values, with the number of the bound's proof, where proofs are kept.
+    /// Bounds by variable and value, with the number of the bound's proof if proofs are kept.
     least: Vec<(Cost, u32)>,
     proofs: Vec<Arc<dyn BoundProof>>,
-    /// The number of values of the first reduced problem.
+    /// Number of values of the first reduced problem.
     begun: usize,
 }
 
-/// Values that bounds forbade, and why.
+/// Values that bounds exclude, with the proof.
 #[derive(Clone, Debug)]
 pub struct Forbidden {
-    /// What proves the bounds.
+    /// The proof of the bounds.
     pub proof: Arc<dyn BoundProof>,
-    /// The network's variables and their values.
+    /// The excluded values by variable of the network.
     pub values: BTreeMap<u32, Vec<u32>>,
 }
 
 impl ValueBounds {
-    /// No bounds yet; `reducer` has the network, and its current reduced problem is the reference for shares.
+    /// Creates the store without bounds. `reducer` has the network, and its current reduced problem is the reference
+    /// for shares.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn new(reducer: &Reducer, stop: &Stop) -> Result<Self, Error> {
         Ok(ValueBounds {
             values: stop.each(&reducer.values).map(|own| own.cloned()).collect::<Result<_, Error>>()?,
@@ -57,8 +58,8 @@ impl ValueBounds {
     }
 
     /// Learns bounds for the values of a reduced problem, in its own numbering. Tightening only removes solutions, so
-    /// bounds stay valid for later reduced problems. Where the reductions keep a log, only bounds with a proof are
-    /// learned; once `stop` is set, some.
+    /// bounds stay valid for later reduced problems. If the reductions keep a log, only bounds with a proof are
+    /// learned; once `stop` is set, only some are.
     pub fn learn(
         &mut self,
         reducer: &Reducer,
@@ -85,8 +86,8 @@ impl ValueBounds {
         }
     }
 
-    /// Makes room for the bounds of all variables, those included that reductions have made since. Once `stop` is set,
-    /// of some.
+    /// Makes room for the bounds of all variables, including those that reductions have added since. Once `stop` is
+    /// set, makes room for some only.
     fn grow(&mut self, reducer: &Reducer, stop: &Stop) {
         self.values.extend(reducer.values[self.values.len()..].iter().cloned());
         let new = &self.values[self.starts.len()..];
@@ -105,7 +106,7 @@ impl ValueBounds {
         self.proofs.get(self.least[self.place(v, value)?].1 as usize)
     }
 
-    /// The place of a value of the network among all bounds; none of a variable that is newer than they are.
+    /// Returns the index of a network's value among all bounds; `None` for a variable that is newer than they are.
     fn place(&self, v: u32, value: u32) -> Option<usize> {
         let (start, values) = (self.starts.get(v as usize)?, self.values.get(v as usize)?);
         // most variables have lost no earlier value
@@ -113,14 +114,14 @@ impl ValueBounds {
         Some(start + own.or_else(|| values.binary_search(&value).ok())?)
     }
 
-    /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values
-    /// it had.
+    /// Returns how many values of the first reduced problem have no solution below `upper` by these bounds, and how
+    /// many values it had.
     pub fn forbidden(&self, upper: Cost) -> (usize, usize) {
         (self.least.iter().filter(|(least, _)| *least >= upper).count(), self.begun)
     }
 
-    /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
-    /// has. Once `stop` is set not all are counted.
+    /// Returns how many values of the current reduced problem the bounds exclude below `upper` (0 without reductions),
+    /// and how many it has. Once `stop` is set, not all are counted.
     pub fn removable(&self, reducer: &Reducer, upper: Cost, stop: &Stop) -> (usize, usize) {
         let of = |&v: &u32| self.values(reducer, v).filter(|&least| least >= upper).count();
         let size = reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum();
@@ -128,8 +129,7 @@ impl ValueBounds {
         (if reducer.reduce { core.map(of).sum() } else { 0 }, size)
     }
 
-    /// For each value of a reduced problem how much more solutions with it cost at least than with the variable's best
-    /// value.
+    /// Returns for each value of a reduced problem the excess of its bound over that of the variable's best value.
     pub fn reduced(&self, reducer: &Reducer) -> Vec<Vec<Cost>> {
         let of = |&v: &u32| {
             let least = self.values(reducer, v).min().unwrap_or(Cost::MIN);
@@ -138,7 +138,7 @@ impl ValueBounds {
         reducer.core.iter().map(of).collect()
     }
 
-    /// The bounds of the values that a variable has left.
+    /// Returns the bounds of a variable's remaining values.
     fn values<'a>(&'a self, reducer: &'a Reducer, v: u32) -> impl Iterator<Item = Cost> + 'a {
         let values = reducer.values[v as usize].iter();
         values.map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| self.least[place].0))
@@ -169,7 +169,7 @@ impl Reducer {
         }
     }
 
-    /// Logs that values become forbidden, and why.
+    /// Logs that values become forbidden, with the proofs.
     fn tell(&mut self, v: u32, dear: &[u32], bounds: &ValueBounds) {
         let values = self.originals(v, dear.iter().copied());
         for &value in &values {

@@ -1,8 +1,8 @@
-//! A queue of indices in which each stands at most once.
+//! A queue of indices, each of which is queued at most once.
 
 use std::collections::VecDeque;
 
-/// First in, first out; pushing what is queued already does nothing.
+/// A first-in, first-out queue; pushing an index that is already queued does nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Worklist {
     items: VecDeque<u32>,

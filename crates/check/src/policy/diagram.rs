@@ -1,4 +1,4 @@
-//! Policies of diagrams: products with their probabilities, summed out one variable after the other.
+//! Policies of influence diagrams: products weighted with their probabilities, summed out one variable after the other.
 
 use super::refused;
 use crate::error::Error;
@@ -6,17 +6,20 @@ use crate::memory;
 use crate::model::{Diagram, Potential, Rules};
 use crate::stop::Stop;
 
-/// A function whose utility is multiplied by its probability: products add the one weighted by the other's probability.
+/// A function with a probability and a utility multiplied by it: in a product each utility is weighted by the other's
+/// probability.
 struct Weighted {
     scope: Vec<u32>,
     probability: Vec<f64>,
     utility: Option<Vec<f64>>,
 }
 
-/// The expected utility of a policy, and the sum of all probabilities.
+/// Returns the expected utility of a policy (not divided by the probability of the evidence), and the sum of all
+/// probabilities.
 ///
 /// # Errors
-/// [`Error::Refused`] where the policy does not fit the diagram; no memory; [`Error::Stopped`].
+/// Returns [`Error::Refused`] if the policy does not fit the diagram, [`Error::Memory`] if a sum does not fit, and
+/// [`Error::Stopped`] once `stop` is set.
 pub fn worth_in_diagram(
     diagram: &Diagram,
     rules: &Rules,
@@ -78,14 +81,14 @@ pub fn worth_in_diagram(
     Ok((utility, probability))
 }
 
-/// The rule of a decision that may see some variables, as a function: 1 for what it chooses.
+/// Returns the rule of a decision, which may observe only `may_see`, as a function: 1 for the chosen values.
 fn rule_of(diagram: &Diagram, rules: &Rules, v: u32, may_see: &[u32]) -> Result<Weighted, Error> {
     let domain = |v: u32| diagram.nodes[v as usize].domain as usize;
     let mut own = rules.decisions.iter().filter(|rule| rule.decision == v);
     let (Some(rule), None) = (own.next(), own.next()) else {
         return refused(format!("decision {} has no rule, or several", diagram.nodes[v as usize].name));
     };
-    // decisions of one block are made together, each may follow from those whose rules stand before its own
+    // decisions of one block are made together; each may depend on those whose rules precede its own
     let block = diagram.blocks.iter().find(|block| block.contains(&v));
     let earlier = rules.decisions.iter().take_while(|other| other.decision != v).map(|other| other.decision);
     let together: Vec<u32> = earlier.filter(|other| block.is_some_and(|block| block.contains(other))).collect();
@@ -106,7 +109,7 @@ fn rule_of(diagram: &Diagram, rules: &Rules, v: u32, may_see: &[u32]) -> Result<
     Ok(Weighted { scope, probability, utility: None })
 }
 
-/// The product of functions, summed over the last variable of a scope.
+/// Returns the product of functions, summed over the last variable of `scope`.
 fn sum_out(
     functions: &[Weighted],
     mut scope: Vec<u32>,

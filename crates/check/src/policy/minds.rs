@@ -1,29 +1,29 @@
-//! What agents of lower levels believe and do, by recursion over the definition.
+//! Beliefs and actions of agents of lower levels, by recursion over the definition.
 
 use crate::error::Error;
 use crate::model::{Idid, Other, Pomdp};
 use crate::stop::Stop;
 use std::collections::{BTreeMap, HashMap};
 
-/// Actions whose values are so near tie.
+/// Distance up to which the values of actions are tied.
 const TIE: f64 = 1e-9;
 
-/// By the bits of what an agent believes: that, and how likely each state is with it.
+/// By the key of an agent's belief: the belief, and the joint probability of each state with it.
 pub(super) type Minds = BTreeMap<Vec<u64>, (Mind, Vec<f64>)>;
 
-/// What an agent believes.
+/// The belief of an agent.
 #[derive(Clone, Debug)]
 pub(super) enum Mind {
-    /// Something that was seen was held impossible.
+    /// The agent has observed something that it held impossible.
     Surprised,
-    /// Of the states.
+    /// Probabilities of the states.
     Alone(Vec<f64>),
-    /// Of what the other agent believes and of the states.
+    /// Beliefs of the other agent, with the joint probabilities of the states.
     Together(Minds),
 }
 
 impl Mind {
-    /// Equal where beliefs agree in twelve digits: recursion must meet what it knows.
+    /// Returns the key of a belief, equal if beliefs agree in twelve digits, so that recursion recognises known ones.
     pub fn bits(&self) -> Vec<u64> {
         match self {
             Mind::Surprised => Vec::new(),
@@ -37,14 +37,14 @@ impl Mind {
         }
     }
 
-    /// A belief over states, and what a model of it is at the beginning.
+    /// Returns the initial belief of an agent, given its belief over states.
     pub fn new(other: &Other, belief: &[f64]) -> Mind {
         let Other::Interactive(diagram) = other else { return Mind::Alone(belief.to_vec()) };
         Mind::Together(beginning(diagram, belief))
     }
 }
 
-/// What the second agent of a diagram may believe at the beginning, where the first one has a belief.
+/// Returns the initial beliefs of a diagram's second agent, given the first agent's belief over states.
 pub(super) fn beginning(diagram: &Idid, belief: &[f64]) -> Minds {
     let mut all = Minds::new();
     for (of_other, weight) in &diagram.models {
@@ -55,7 +55,7 @@ pub(super) fn beginning(diagram: &Idid, belief: &[f64]) -> Minds {
     all
 }
 
-/// How likely each of so many states is with a mind, whose bits are given.
+/// Returns the joint probabilities of `states` states with a belief, given its key; adds zeros if it is new.
 pub(super) fn likely<'m>(all: &'m mut Minds, bits: &[u64], mind: &Mind, states: usize) -> &'m mut Vec<f64> {
     &mut all.entry(bits.to_vec()).or_insert_with(|| (mind.clone(), vec![0.0; states])).1
 }
@@ -64,7 +64,7 @@ fn bits(belief: &[f64]) -> Vec<u64> {
     belief.iter().map(|p| (p * 1e12).round() as u64).collect()
 }
 
-/// An agent who solves something, with what is known of its values by mind and steps to go.
+/// An agent that solves its process, with the known values of its actions by belief and remaining steps.
 pub(super) struct Agent<'a> {
     task: Task<'a>,
     known: HashMap<(Vec<u64>, usize), Vec<f64>>,
@@ -76,7 +76,7 @@ enum Task<'a> {
 }
 
 impl<'a> Agent<'a> {
-    /// Of what the agent solves.
+    /// Creates the agent that solves a process or a diagram.
     pub fn new(other: &'a Other) -> Self {
         match other {
             Other::Alone(process) => Agent { task: Task::Alone(process), known: HashMap::new() },
@@ -84,7 +84,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// The first agent of a diagram.
+    /// Creates the first agent of a diagram.
     pub fn first(diagram: &'a Idid) -> Self {
         let below = Box::new(Agent::new(&diagram.other));
         Agent { task: Task::Together(diagram, below), known: HashMap::new() }
@@ -97,13 +97,13 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Its actions, and what it sees.
+    /// Returns the numbers of its actions and of its observations.
     fn sizes(&self) -> [usize; 2] {
         let own = &self.frame().agents[0];
         [own.actions.len(), own.observations.len()]
     }
 
-    /// What it does, one as often as the other.
+    /// Returns the actions that it takes, with equal probabilities.
     pub fn chosen(&mut self, mind: &Mind, to_go: usize, stop: &Stop) -> Result<Vec<usize>, Error> {
         let actions = 0..self.sizes()[0];
         if let Mind::Surprised = mind {
@@ -114,7 +114,7 @@ impl<'a> Agent<'a> {
         Ok(actions.filter(|&action| values[action] > most - TIE).collect())
     }
 
-    /// The value of each action.
+    /// Returns the value of each action.
     pub fn values(&mut self, mind: &Mind, to_go: usize, stop: &Stop) -> Result<Vec<f64>, Error> {
         stop.check()?;
         let key = (mind.bits(), to_go);
@@ -157,7 +157,8 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// What it believes after an action and an observation, and how likely that is; surprised where it is impossible.
+    /// Returns the belief after an action and an observation, and the probability of the observation; `Surprised` if it
+    /// is impossible.
     pub fn update(
         &mut self,
         mind: &Mind,
@@ -201,26 +202,26 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// Steps that the other agent of a diagram has to go where the first one has so many.
+/// Returns the remaining steps of the other agent of a diagram if the first agent has `to_go`.
 fn others(diagram: &Idid, to_go: usize) -> usize {
     diagram.other_horizon - (diagram.horizon - to_go)
 }
 
-/// Two agents before they act.
+/// The situation of two agents before they act.
 #[derive(Clone, Copy)]
 pub(super) struct Situation<'a> {
-    /// What the other agent believes.
+    /// Belief of the other agent.
     pub mind: &'a Mind,
-    /// How likely each state is, together with that.
+    /// Joint probability of each state with that belief.
     pub likely: &'a [f64],
-    /// What the first agent does.
+    /// Action of the first agent.
     pub action: usize,
-    /// Steps that the other agent has to go.
+    /// Remaining steps of the other agent.
     pub to_go: usize,
 }
 
-/// Tells what the first agent sees, the next state, how likely both are, and what the other agent believes then, where
-/// the first one acts and the other one, with some mind and so many steps to go, does what is best.
+/// Calls `leads` with the first agent's observation, the next state, their probability, and the other agent's next
+/// belief, for each outcome of a step in which the first agent acts and the other one takes its best actions.
 pub(super) fn both(
     diagram: &Idid,
     other: &mut Agent<'_>,

@@ -1,5 +1,5 @@
-//! What a policy is worth, by plain summation: of diagrams over all variables in the multiplied-out form, of processes
-//! forwards along states and nodes of the policy. Shares nothing with what made the policy.
+//! The value of policies by plain summation: for influence diagrams over all variables in the multiplied-out form, for
+//! processes forwards along states and nodes of the policy. The code shares nothing with what made the policy.
 
 mod diagram;
 mod minds;

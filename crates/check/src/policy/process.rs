@@ -1,4 +1,4 @@
-//! Policies of processes: how likely each state and node is, step by step.
+//! Policies of processes: the probability of each state and node, step by step.
 
 use super::minds::{Agent, Minds, Situation, beginning, both, likely};
 use super::refused;
@@ -7,6 +7,7 @@ use crate::model::{Idid, JointPolicy, PolicyGraph, Pomdp};
 use crate::stop::Stop;
 use std::collections::BTreeMap;
 
+/// Checks that a policy graph fits a process with these numbers of actions and observations.
 fn fits(graph: &PolicyGraph, actions: usize, observations: usize) -> Result<(), Error> {
     let last = graph.nodes.len();
     if graph.nodes.first().is_none_or(|node| node.step != 0) {
@@ -21,7 +22,7 @@ fn fits(graph: &PolicyGraph, actions: usize, observations: usize) -> Result<(), 
     Ok(())
 }
 
-/// Where an observation leads from a node.
+/// Returns the node to which an observation leads from a node.
 fn after(graph: &PolicyGraph, node: usize, seen: usize) -> Result<usize, Error> {
     match graph.nodes[node].next[seen] {
         Some(next) => Ok(next),
@@ -29,10 +30,10 @@ fn after(graph: &PolicyGraph, node: usize, seen: usize) -> Result<usize, Error> 
     }
 }
 
-/// The expected sum of rewards of a policy's steps.
+/// Returns the expected discounted sum of rewards over a policy's steps.
 ///
 /// # Errors
-/// [`Error::Refused`] where the policy does not fit the process; [`Error::Stopped`].
+/// Returns [`Error::Refused`] if the policy does not fit the process, and [`Error::Stopped`] once `stop` is set.
 pub fn worth_in_pomdp(pomdp: &Pomdp, graph: &PolicyGraph, stop: &Stop) -> Result<f64, Error> {
     let states = pomdp.states.len();
     fits(graph, pomdp.actions(), pomdp.observed())?;
@@ -64,10 +65,10 @@ pub fn worth_in_pomdp(pomdp: &Pomdp, graph: &PolicyGraph, stop: &Stop) -> Result
     Ok(worth)
 }
 
-/// The expected sum of rewards of agents that act on their own observations.
+/// Returns the expected discounted sum of rewards of agents that act on their own observations.
 ///
 /// # Errors
-/// [`Error::Refused`] where the policies do not fit the process; [`Error::Stopped`].
+/// Returns [`Error::Refused`] if the policies do not fit the process, and [`Error::Stopped`] once `stop` is set.
 pub fn worth_in_team(pomdp: &Pomdp, policy: &JointPolicy, stop: &Stop) -> Result<f64, Error> {
     let (states, graphs) = (pomdp.states.len(), &policy.agents);
     let horizon = graphs.first().map_or(0, |graph| graph.horizon);
@@ -77,7 +78,7 @@ pub fn worth_in_team(pomdp: &Pomdp, policy: &JointPolicy, stop: &Stop) -> Result
     for (graph, agent) in graphs.iter().zip(&pomdp.agents) {
         fits(graph, agent.actions.len(), agent.observations.len())?;
     }
-    // by the nodes of all agents, how likely each state is with them
+    // by the nodes of all agents, the joint probability of each state with them
     let mut here: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::from([(vec![0; graphs.len()], pomdp.start.clone())]);
     let (mut worth, mut weight) = (0.0, 1.0);
     for step in 0..horizon {
@@ -111,16 +112,17 @@ pub fn worth_in_team(pomdp: &Pomdp, policy: &JointPolicy, stop: &Stop) -> Result
     Ok(worth)
 }
 
-/// The expected sum of rewards of the first agent's policy, against another one that solves what the diagram says.
+/// Returns the expected discounted sum of rewards of the first agent's policy, against another agent that solves the
+/// model in the diagram.
 ///
 /// # Errors
-/// [`Error::Refused`] where the policy does not fit; [`Error::Stopped`].
+/// Returns [`Error::Refused`] if the policy does not fit, and [`Error::Stopped`] once `stop` is set.
 pub fn worth_in_idid(idid: &Idid, graph: &PolicyGraph, stop: &Stop) -> Result<f64, Error> {
     let frame = &idid.frame;
     let acts = frame.agents[1].actions.len();
     fits(graph, frame.agents[0].actions.len(), frame.agents[0].observations.len())?;
     let mut other = Agent::new(&idid.other);
-    // by node, what the other agent believes, and how likely each state is with it
+    // by node, the other agent's beliefs with the joint probabilities of the states
     let mut here = BTreeMap::from([(0, beginning(idid, &idid.belief))]);
     let (mut worth, mut discount) = (0.0, 1.0);
     for step in 0..graph.horizon {
@@ -153,9 +155,10 @@ pub fn worth_in_idid(idid: &Idid, graph: &PolicyGraph, stop: &Stop) -> Result<f6
     Ok(worth)
 }
 
-/// What the best policy of the first agent is worth, by the definition.
+/// Returns the value of the best policy of the first agent, by the definition.
+///
 /// # Errors
-/// [`Error::Stopped`]; numbers beyond doubles.
+/// Returns [`Error::Stopped`] once `stop` is set, and an error for numbers beyond doubles.
 pub fn best_in_idid(idid: &Idid, stop: &Stop) -> Result<f64, Error> {
     let whole = crate::model::Other::Interactive(Box::new(idid.clone()));
     let mind = super::minds::Mind::new(&whole, &idid.belief);

@@ -3,7 +3,7 @@ use crate::formats::parse_pomdp;
 use crate::model::{DecisionRule, Diagram, DiagramKind, Node, PolicyGraph, PolicyNode, Potential, Rules};
 use crate::stop::Stop;
 
-/// A coin, fair or not, is seen before one bets on it.
+/// A coin, fair or not, is observed before a bet on it.
 fn coin() -> Diagram {
     let node = |name: &str, decision| Node { name: name.into(), domain: 2, values: Vec::new(), decision };
     Diagram {
@@ -44,7 +44,7 @@ fn wrong_rules_are_refused() {
     for (rules, observed) in [
         (vec![], &[][..]),
         (vec![rule(&[], &[0]), rule(&[], &[0])], &[]),
-        // the toss comes later
+        // the toss comes later than the bet
         (vec![rule(&[2], &[0, 1])], &[]),
         (vec![rule(&[0], &[0])], &[]),
         (vec![rule(&[0, 0], &[0, 0, 0, 0])], &[]),
@@ -71,7 +71,7 @@ fn graphs_are_worth_what_they_are_worth() -> Result<(), Error> {
         nodes,
     };
     let leaf = |action| node(1, action, [None, None]);
-    // rewards count before the move: 2 at first, then half of 8 times the chance of being there
+    // rewards count before the move: 2 at first, then half of 8 times the probability of being there
     let stay = graph(vec![node(0, 0, [Some(1), Some(1)]), leaf(0)]);
     assert_eq!(worth_in_pomdp(&process, &stay, &Stop::new())?, 2.0 + 0.5 * 8.0 * 0.25);
     let swap = graph(vec![node(0, 1, [Some(1), Some(1)]), leaf(0)]);

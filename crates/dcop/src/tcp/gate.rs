@@ -1,7 +1,7 @@
-//! The entrance of an agent process: a connection carries messages once its peer has shown the token.
+//! The entrance of an agent process. A connection carries messages after its peer has shown the token of the run.
 //!
 //! Before that, a connection costs a few bytes and no thread, and it is closed after [`LONGEST_GREETING`]. Only the
-//! processes of neighbours in the tree are admitted, each once; after the last of them nothing listens any more.
+//! processes of neighbours in the tree are admitted, each once; after the last of them the listener is closed.
 
 use super::wire::{Head, Longest, hear};
 use crate::threads;
@@ -15,20 +15,20 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a token.
 pub(super) const TOKEN: usize = 32;
-/// Bytes that a peer sends first: the token and the number of its process.
+/// Bytes of a greeting: the token and the number of the peer's process.
 const GREETING: usize = TOKEN + 4;
 /// The answer to a greeting.
 const WELCOME: [u8; 1] = [1];
-/// How long a peer may take for its greeting.
+/// Time limit of a greeting.
 const LONGEST_GREETING: Duration = Duration::from_secs(2);
-/// Connections without a token that are open at a time; one more closes the oldest.
+/// Largest number of open connections without a token; one more closes the oldest.
 const MOST_STRANGERS: usize = 64;
-/// How often connections without a token are read.
+/// Interval at which connections without a token are read.
 const LOOK: Duration = Duration::from_millis(1);
 /// Attempts to connect to a process that listens.
 const ATTEMPTS: usize = 50;
 
-/// A message and its tables.
+/// The head of a message, and its tables as bytes.
 pub(super) type Message = (Head, Vec<u8>);
 
 /// The entrance of a process.
@@ -37,26 +37,26 @@ pub(super) struct Gate {
     pub token: String,
     /// The processes that will connect.
     pub expected: FxHashSet<u32>,
-    /// The longest message of one of them.
+    /// The longest message of such a process.
     pub longest: Longest,
-    /// How long a peer may take for its greeting.
+    /// The time limit of a greeting.
     pub patience: Duration,
 }
 
 impl Gate {
-    /// A gate with the usual patience.
+    /// Returns a gate with the default time limit.
     pub fn new(listener: TcpListener, token: &str, expected: FxHashSet<u32>, longest: Longest) -> Self {
         Gate { listener, token: token.into(), expected, longest, patience: LONGEST_GREETING }
     }
 
-    /// Passes on the messages of all expected processes; returns when each has been admitted.
+    /// Forwards the messages of all expected processes to `sender`. Returns after all of them were admitted.
     ///
     /// # Errors
-    /// A listener or a thread that is not available.
+    /// Returns an error if the listener or a thread is not available.
     pub fn admit(mut self, sender: &Sender<io::Result<Message>>) -> io::Result<()> {
         let mut strangers: VecDeque<Stranger> = VecDeque::new();
         while !self.expected.is_empty() {
-            // without strangers there is nothing to do until a connection comes
+            // without open greetings, nothing happens until a connection comes
             self.listener.set_nonblocking(!strangers.is_empty())?;
             match self.listener.accept() {
                 Ok((stream, _)) => {
@@ -66,7 +66,7 @@ impl Gate {
                         drop(strangers.pop_front());
                     }
                 }
-                // no connection, or one that is gone already, or no descriptor for it
+                // no connection, a connection that is gone already, or no descriptor for it
                 Err(_) => sleep(LOOK),
             }
             for mut stranger in std::mem::take(&mut strangers) {
@@ -80,7 +80,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Starts to receive messages if the greeting is right, else closes the connection.
+    /// Starts to receive messages if the greeting is valid; otherwise closes the connection.
     fn welcome(&mut self, stranger: Stranger, sender: &Sender<io::Result<Message>>) -> io::Result<()> {
         let (token, process) = stranger.greeting.split_at(TOKEN);
         let process = u32::from_le_bytes(process.try_into().expect("four bytes"));
@@ -88,7 +88,7 @@ impl Gate {
             return Ok(());
         }
         let mut stream = stranger.stream;
-        // a peer that is gone again may come back
+        // a peer that is gone may come back
         if stream.set_nonblocking(false).and_then(|()| stream.write_all(&WELCOME)).is_err() {
             return Ok(());
         }
@@ -117,12 +117,12 @@ struct Stranger {
     stream: TcpStream,
     since: Instant,
     greeting: [u8; GREETING],
-    /// Bytes of the greeting that have arrived.
+    /// The number of bytes of the greeting that have arrived.
     read: usize,
 }
 
 impl Stranger {
-    /// Reads what has arrived; returns whether the greeting is complete.
+    /// Reads the bytes that have arrived. Returns whether the greeting is complete.
     fn read(&mut self) -> io::Result<bool> {
         while self.read < GREETING {
             match self.stream.read(&mut self.greeting[self.read..]) {
@@ -140,14 +140,14 @@ impl Stranger {
 /// Connects process `own` to the process that listens at a port, and shows it the token.
 ///
 /// # Errors
-/// The other process does not listen, or closes the connection again and again.
+/// Returns an error if the other process does not listen, or if it closes the connection in each attempt.
 pub(super) fn connect(port: u16, token: &str, own: u32) -> io::Result<TcpStream> {
     let mut greeting = token.as_bytes().to_vec();
     greeting.extend(own.to_le_bytes());
     let attempt = |stream: &mut TcpStream| -> io::Result<()> {
         stream.set_nodelay(true)?;
         stream.write_all(&greeting)?;
-        // without a time limit: a greeting that has been given up could be welcomed later, in place of the next one
+        // without a time limit: a greeting that was given up could still be answered, in place of the next one
         stream.read_exact(&mut [0; WELCOME.len()])
     };
     let mut last = ErrorKind::ConnectionAborted.into();
@@ -155,7 +155,7 @@ pub(super) fn connect(port: u16, token: &str, own: u32) -> io::Result<TcpStream>
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         match attempt(&mut stream) {
             Ok(()) => return Ok(stream),
-            // closed in favour of others that have no token either
+            // closed in favour of other connections without a token
             Err(error) => last = error,
         }
         sleep(LOOK);
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_peer_without_the_token_is_closed_before_anything_is_allocated() {
         let (port, messages, gate) = gate(Duration::from_secs(60));
-        // a head and tables of 4 GiB, in place of a greeting
+        // a head and tables of 4 GiB in place of a greeting
         let mut other = stranger(port);
         other.write_all(&[0, 0, 0, 0, 1, 0, 0, 0].repeat(5)).expect("sent");
         assert!(is_closed(&mut other));
@@ -215,7 +215,7 @@ mod tests {
         let peer = value(port, 1, &[(3, 4)], &[5; 100]);
         let (head, tables) = messages.recv().expect("a sender").expect("a message");
         assert!(matches!(head, Head::Value { to: 7, values } if values == [(3, 4)]) && tables == [5; 100]);
-        // nothing listens any more
+        // the listener is closed
         gate.join().expect("it ends").expect("no error");
         assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
         drop(peer);
@@ -237,7 +237,7 @@ mod tests {
     fn idle_connections_neither_block_others_nor_stay() {
         let (port, messages, gate) = gate(Duration::from_secs(60));
         let mut idle: Vec<TcpStream> = (0..MOST_STRANGERS + 36).map(|_| stranger(port)).collect();
-        // the oldest were closed although there was time
+        // the oldest were closed although their time was not over
         assert!(idle[..36].iter_mut().all(is_closed));
         let _peer = value(port, 1, &[], &[]);
         assert!(messages.recv().expect("a sender").is_ok());

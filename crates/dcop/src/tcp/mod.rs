@@ -1,11 +1,11 @@
-//! Agents as processes: each knows the functions of its own variables, and what others send it over the loopback
+//! Agents as processes. Each process knows the functions of its own variables, and receives messages over the loopback
 //! interface.
 //!
-//! The process that reads the problem starts the others, tells each its part through a pipe, and hears the values that
-//! they choose. UTIL and VALUE messages go from agent to agent. One that is lost ends the run.
+//! The process that reads the problem starts the others, sends each its variables and functions through a pipe, and
+//! receives the chosen values. UTIL and VALUE messages go from agent to agent. The loss of a process ends the run.
 //!
-//! Any process of the machine can connect to the port of an agent process. Only one that shows the token of the run is
-//! heard: see [`gate`].
+//! Any process of the machine can connect to the port of an agent process; messages are accepted only from one that
+//! shows the token of the run: see [`gate`].
 
 mod gate;
 mod serve;
@@ -29,27 +29,27 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use wire::{Child, Head, Longest, Node, Setup, hear, say};
 
-/// How often a waiting run reads the stop flag.
+/// Interval at which a waiting run reads the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The processes that run agents.
 pub struct Processes<'a> {
-    /// Starts one of them: a program that calls [`serve`] with its standard input and output.
+    /// Returns the command of a process: a program that calls [`serve`] with its standard input and output.
     pub program: &'a dyn Fn() -> Command,
-    /// How many.
+    /// The number of processes.
     pub count: usize,
-    /// Threads of each.
+    /// The number of threads of each process.
     pub threads: usize,
     /// The process of each variable.
     pub of: Vec<usize>,
-    /// The agents of each process, for messages.
+    /// The names of the agents of each process, for error messages.
     pub names: Vec<String>,
 }
 
-/// Runs a plan by processes: the same result as [`run_agents`](super::run_agents), to the last bit.
+/// Runs a plan by processes. The result equals that of [`run_agents`](super::run_agents) to the last bit.
 ///
 /// # Errors
-/// [`Error::Agent`] with the name of a process that is lost or fails; [`Error::Stopped`].
+/// Returns [`Error::Agent`] with the name of a process that is lost or fails, and [`Error::Stopped`] if `stop` is set.
 pub fn run_processes(
     problem: &Problem,
     plan: &Plan,
@@ -98,7 +98,7 @@ pub fn run_processes(
     Ok(Found { lower, assignment, spent: Vec::new(), util_s, value_s, on_device: false, trouble: None })
 }
 
-/// What each process has to know.
+/// Returns the agents of each process.
 fn nodes(problem: &Problem, plan: &Plan, tree: &PseudoTree, of: &[usize], count: usize) -> Vec<Vec<Node>> {
     let mut children: Vec<Vec<Child>> = (0..problem.variables()).map(|_| Vec::new()).collect();
     for (v, parent) in tree.parent.iter().enumerate() {
@@ -117,7 +117,7 @@ fn nodes(problem: &Problem, plan: &Plan, tree: &PseudoTree, of: &[usize], count:
     nodes
 }
 
-/// The longest message of one process to another.
+/// Returns the longest message between two processes.
 fn longest(plan: &Plan, tree: &PseudoTree, of: &[usize]) -> Longest {
     let owner: Vec<u32> = of.iter().map(|&process| process as u32).collect();
     let traffic = Traffic::new(plan, tree, &owner);
@@ -127,17 +127,17 @@ fn longest(plan: &Plan, tree: &PseudoTree, of: &[usize]) -> Longest {
     Longest::new(tables.max(values).unwrap_or(0), bytes)
 }
 
-/// What only these processes know.
+/// Returns a secret that only the processes of this run know.
 fn token() -> String {
     let word = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", word(), word())
 }
 
-/// Processes that end with the run, however it ends.
+/// The started processes, which end with the run, however it ends.
 struct Group<'a> {
     processes: &'a Processes<'a>,
     running: Vec<(Process, Option<ChildStdin>)>,
-    /// While these are there, the pipes of processes that were told something stay open.
+    /// Senders that keep the pipes to the processes open while they exist.
     open: Vec<Sender<()>>,
     heard: Receiver<(usize, Option<Head>)>,
     ended: Vec<bool>,
@@ -185,7 +185,7 @@ impl<'a> Group<'a> {
         Ok(ports)
     }
 
-    /// On a thread of its own: a process that stands still does not take what it is told. Its end is heard.
+    /// Sends a head on a separate thread, because a process that hangs does not read; its end is noticed elsewhere.
     fn tell(&mut self, process: usize, head: Head) -> Result<(), Error> {
         let failed = |source: io::Error| Error::Agent(format!("an agent process cannot be told what to do: {source}"));
         let Some(mut input) = self.running[process].1.take() else { return Err(self.lost(process)) };
@@ -199,13 +199,13 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// What one of them says next.
+    /// Returns the next message of any process.
     fn next(&mut self, stop: &Stop) -> Result<(usize, Head), Error> {
         loop {
             match self.heard.recv_timeout(LOOK) {
                 Ok((process, Some(head))) => return Ok((process, head)),
                 Ok((process, None)) if !self.ended[process] => {
-                    // a signal to all ends them before it is known here
+                    // a signal to all processes ends them before it is noticed here
                     std::thread::sleep(LOOK);
                     stop.check()?;
                     return Err(self.lost(process));
@@ -219,7 +219,7 @@ impl<'a> Group<'a> {
 
     fn lost(&mut self, process: usize) -> Error {
         let name = self.name(process);
-        // it ends as it closes its pipe; who only closes it is not waited for
+        // a process that ends closes its pipe; one that only closes it is not waited for
         let ended = (0..10).find_map(|_| {
             std::thread::sleep(LOOK);
             self.running[process].0.try_wait().ok().flatten()

@@ -1,4 +1,4 @@
-//! A process that runs the agents of some variables.
+//! The process that runs the agents of some variables.
 
 use super::gate::{self, Gate, Message};
 use super::wire::{Head, LONGEST_SETUP, Node, Setup, hear, say};
@@ -17,11 +17,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-/// Runs agents: `input` says which, `output` gets their values. Messages go to other processes over the loopback
-/// interface. `orphaned` is called once `input` has ended: its parent is gone, or has all it wants.
+/// Runs the agents that `input` describes, and writes their values to `output`. Messages go to other processes over the
+/// loopback interface. `orphaned` is called after `input` has ended, because its parent is gone or has received all
+/// results.
 ///
 /// # Errors
-/// What `input` says is no setup; a port, a thread or memory that is not to be had.
+/// Returns an error if `input` has no valid setup, or if a port, a thread or memory is not available.
 pub fn serve(mut input: impl Read + Send + 'static, mut output: impl Write, orphaned: fn()) -> Result<(), Error> {
     let failed = |source: io::Error| Error::Agent(format!("an agent process: {source}"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
@@ -31,7 +32,7 @@ pub fn serve(mut input: impl Read + Send + 'static, mut output: impl Write, orph
         return Err(Error::Agent("an agent process: nobody said what to do".into()));
     };
     drop(threads::start("orphan", move || {
-        // nothing more is said
+        // nothing more is sent; the end of the input is awaited
         let _ = io::copy(&mut input, &mut io::sink());
         orphaned();
     }));
@@ -54,21 +55,21 @@ pub fn serve(mut input: impl Read + Send + 'static, mut output: impl Write, orph
     Ok(())
 }
 
-/// The processes that send messages to this one: those of parents and of children.
+/// Returns the processes that send messages to this one: those of parents and of children.
 fn neighbours(setup: &Setup) -> FxHashSet<u32> {
     let parents = setup.nodes.iter().filter_map(|node| node.parent).map(|(_, process)| process);
     let children = setup.nodes.iter().flat_map(|node| &node.children).map(|child| child.process);
     parents.chain(children).filter(|&process| process != setup.own).map(|process| process as u32).collect()
 }
 
-/// An agent and the messages that it has.
+/// An agent and the messages that it has received.
 struct State<'a, E> {
     node: &'a Node,
     agent: Agent,
-    /// Children whose message has not come.
+    /// The number of children whose message has not come.
     waits: usize,
     tables: FxHashMap<u32, Arc<Storage<E>>>,
-    /// Tables for agents further up.
+    /// Tables for agents further up in the tree.
     passed: Vec<(u32, Vec<E>)>,
     constant: Cost,
     value: Option<u32>,
@@ -82,7 +83,7 @@ impl<E: CostTable> State<'_, E> {
     }
 }
 
-/// Connections to other processes, each opened when it is first of use.
+/// Connections to other processes, each opened at its first use.
 struct Peers<'a> {
     setup: &'a Setup,
     open: FxHashMap<usize, TcpStream>,
@@ -161,7 +162,7 @@ impl<'a, E: CostTable> Process<'a, E> {
         found.ok_or_else(|| Error::Agent("a message for an agent that is not here".into()))
     }
 
-    /// Takes a UTIL message; whether the agent now has all of them.
+    /// Takes a UTIL message. Returns whether the agent now has all of them.
     fn take(&mut self, to: u32, constant: Cost, tables: &[(u32, u64)], bytes: &[u8]) -> Result<bool, Error> {
         let cap = self.setup.cap;
         let state = self.state(to)?;
@@ -184,7 +185,7 @@ impl<'a, E: CostTable> Process<'a, E> {
         Ok(state.waits == 0)
     }
 
-    /// The UTIL phase of an agent; the VALUE phase, too, where it is a root. How many values are known by that.
+    /// Runs the UTIL phase of an agent, and the VALUE phase if it is a root. Returns the number of values chosen.
     fn util(&mut self, variable: u32, constant: &mut Cost) -> Result<usize, Error> {
         let cap = self.setup.cap;
         let state = self.state(variable)?;
@@ -206,14 +207,14 @@ impl<'a, E: CostTable> Process<'a, E> {
         Ok(0)
     }
 
-    /// The VALUE phase of an agent that is told these values of others.
+    /// Runs the VALUE phase of an agent that receives these values of others.
     fn value(&mut self, variable: u32, told: &[(u32, u32)]) -> Result<(), Error> {
         let state = self.state(variable)?;
         let known = |v: &u32| told.iter().find(|(other, _)| other == v).map_or(0, |&(_, value)| value);
         let values: Vec<u32> = state.agent.variables.iter().map(known).collect();
         let value = state.agent.value(&state.received()?, &values);
         state.value = Some(value);
-        // what it was sent is of no more use
+        // the received tables are not needed any more
         state.tables.clear();
         let node = state.node;
         for child in &node.children {
@@ -230,7 +231,7 @@ impl<'a, E: CostTable> Process<'a, E> {
             return Ok(());
         }
         match self.peers.say(process, &head, tables) {
-            // the process that started both learns which ended first, and ends this one too
+            // the process that started both learns which one ended first, and ends this one too
             Err(error) if !is_gone(error.kind()) => {
                 Err(Error::Agent(format!("a message to process {}: {error}", process + 1)))
             }
@@ -239,7 +240,7 @@ impl<'a, E: CostTable> Process<'a, E> {
     }
 }
 
-/// Whether the process at the other end of a connection has ended.
+/// Returns whether the process at the other end of a connection has ended.
 fn is_gone(kind: ErrorKind) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(kind, BrokenPipe | ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -1,4 +1,4 @@
-//! What agents and those who start them say to each other: a head in JSON, and tables as they lie in memory.
+//! The messages between agents and the process that starts them: a head in JSON, and tables as they lie in memory.
 
 use crate::agent::{Agent, Received};
 use crate::elimination::{EliminationPlan, Input, Source, Step};
@@ -7,20 +7,20 @@ use crate::model::{Cost, CostFunction, Problem, SparseTable, Table};
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes of a message, at most.
+/// Limits of a message, in bytes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Longest {
     pub head: u64,
     pub tables: u64,
 }
 
-/// The longest description of what a process is to do: it comes through a pipe from the process that starts it.
+/// The limit of a setup, which comes through a pipe from the process that starts the agents.
 pub(super) const LONGEST_SETUP: Longest = Longest { head: 1 << 32, tables: 0 };
-/// Bytes of a head with a port, or the reason of a failure.
+/// Bytes of a head with a port or with the reason of a failure.
 const SHORT_HEAD: u64 = 1 << 16;
-/// Bytes in a head of two numbers with their brackets and commas, at most.
+/// Largest number of bytes in a head of two numbers with their brackets and commas.
 const PAIR: u64 = 40;
-/// Bytes that are reserved before any has arrived, at most.
+/// Largest number of bytes that are reserved before any has arrived.
 const FIRST_BYTES: u64 = 1 << 16;
 
 impl Longest {
@@ -30,53 +30,56 @@ impl Longest {
     }
 }
 
-/// What is said.
+/// The head of a message.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Head {
     /// A process listens at this port of the loopback interface.
     Port(u16),
-    /// What a process is to do.
+    /// The agents that a process runs.
     Setup(Box<Setup>),
-    /// A UTIL message; tables follow, each of so many entries.
+    /// A UTIL message, followed by its tables: pairs of a step and a number of entries.
     Util { to: u32, constant: Cost, tables: Vec<(u32, u64)> },
-    /// A VALUE message: variables and their values.
+    /// A VALUE message with pairs of a variable and its value.
     Value { to: u32, values: Vec<(u32, u32)> },
-    /// The values of a process' variables, and the sum of its roots' constants.
+    /// The values of a process' variables, and the sum of the constants of its roots.
     Done { values: Vec<(u32, u32)>, constant: Cost, util_s: f64 },
-    /// Why a process cannot go on.
+    /// The reason why a process cannot continue.
     Failed(String),
 }
 
-/// What a process knows: the agents of its variables, and where their neighbours in the tree are.
+/// The setup of a process: the agents of its variables, and the processes of their neighbours in the tree.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Setup {
-    /// What a peer shows before it sends messages.
+    /// The token that a peer shows before it sends messages.
     pub token: String,
-    /// The longest message of one process to another.
+    /// The longest message between two processes.
     pub longest: Longest,
     pub threads: usize,
-    /// Whether entries have 64 bits, and what they are clamped to.
+    /// Whether entries have 64 bits.
+    /// The cost to which entries are clamped.
     pub wide: bool,
     pub cap: Cost,
     pub top: Cost,
     /// The ports of all processes.
     pub ports: Vec<u16>,
-    /// The number of this one.
+    /// The number of this process.
     pub own: usize,
     pub nodes: Vec<Node>,
 }
 
-/// Inputs (unary costs where there is no number), scope, entries, and whether it is lowered.
+/// A step: its inputs (`None` stands for unary costs) with their scopes, its scope, its entries, and whether it is
+/// lowered.
 pub(super) type WireStep = (Vec<(Option<u32>, Vec<u32>)>, Vec<u32>, u64, bool);
 
-/// The agent of one variable. Variables are numbers of the problem, those in functions and scopes numbers of the agent.
+/// The agent of one variable. `variables`, `parent` and `children` have the problem's numbers of variables; functions
+/// and scopes have the agent's.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Node {
     pub variables: Vec<u32>,
     pub domains: Vec<u32>,
     pub unary: Vec<Cost>,
     pub functions: Vec<Function>,
-    /// Its mini-buckets.
+    /// The mini-buckets of the agent.
     pub steps: Vec<WireStep>,
     pub receives: Vec<(u32, Vec<u32>)>,
     pub first_step: u32,
@@ -90,11 +93,11 @@ pub(super) struct Node {
 pub(super) struct Child {
     pub variable: u32,
     pub process: usize,
-    /// The variables whose values it is told.
+    /// The variables whose values the child receives.
     pub separator: Vec<u32>,
 }
 
-/// A function of an agent: all costs, or a default and tuples.
+/// A function of an agent: all costs, or a default cost and tuples.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Function {
     pub scope: Vec<u32>,
@@ -140,7 +143,7 @@ impl Node {
         }
     }
 
-    /// The agent that it describes.
+    /// Returns the agent that it describes.
     pub fn agent(&self, top: Cost) -> Agent {
         let function = |function: &Function| {
             let table = match function.default {
@@ -180,7 +183,7 @@ impl Node {
     }
 }
 
-/// Says something.
+/// Sends a message.
 pub(super) fn say(out: &mut impl Write, head: &Head, tables: &[&[u8]]) -> io::Result<()> {
     let text = serde_json::to_vec(head)?;
     out.write_all(&(text.len() as u64).to_le_bytes())?;
@@ -190,10 +193,11 @@ pub(super) fn say(out: &mut impl Write, head: &Head, tables: &[&[u8]]) -> io::Re
     out.flush()
 }
 
-/// Receives a message; `None` at the end. Memory grows with the bytes that have arrived, not with those announced.
+/// Receives a message; returns `None` at the end. Memory grows with the bytes that have arrived, not with those
+/// announced.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidData`] if the message is longer than `longest` or its head is not one.
+/// Returns [`ErrorKind::InvalidData`] if the message is longer than `longest` or its head is invalid.
 pub(super) fn hear(input: &mut impl Read, longest: Longest) -> io::Result<Option<(Head, Vec<u8>)>> {
     let mut lengths = [0u8; 16];
     match input.read_exact(&mut lengths) {
@@ -212,7 +216,7 @@ pub(super) fn hear(input: &mut impl Read, longest: Longest) -> io::Result<Option
     Ok(Some((head, tables)))
 }
 
-/// Reads `length` bytes.
+/// Reads `length` bytes; memory grows with the bytes that have arrived.
 fn bytes(input: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < length {

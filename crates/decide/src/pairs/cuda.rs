@@ -1,4 +1,4 @@
-//! Tables made on a device: all steps become one program.
+//! Elimination on pairs on a device: all steps become one program.
 
 use super::plan::{Group, Plan, Step};
 use super::walk::{Begun, Left, Maker, Outcome, Picks, Table, finish, not_regular, walk};
@@ -19,18 +19,19 @@ pub(super) struct Laid {
     left: Left<usize>,
 }
 
-/// What the host looks at afterwards. Ranges are places among those of settled tables.
+/// What the host reads after the run. Ranges are indices among the ranges that the device measured.
 #[derive(Debug, Default)]
 struct Notes {
-    /// Ranges of probabilities, each scaled by a power of two.
+    /// Ranges of probabilities that are scaled by a power of two.
     scaled: Vec<usize>,
-    /// By decision with probabilities: its step, by how much they may differ between its values, and the range of that.
+    /// For each decision with probabilities, its step, the tolerated difference between its values, and the range with
+    /// that difference.
     constant: Vec<(usize, f64, usize)>,
-    /// By decision, the table of what is chosen.
+    /// For each decision, the table of its choices.
     chosen: Vec<usize>,
 }
 
-/// Writes the program; tables are its numbers.
+/// The writer of the program; a table is its number in the program.
 struct Writer<'a> {
     plan: &'a Plan,
     pairing: Pairing,
@@ -80,10 +81,10 @@ fn expected<'a>(group: &'a Group, tables: &[Table<usize>]) -> Expected<'a> {
     Expected { tables: numbers(tables), scope: &group.scope, output: &group.output }
 }
 
-/// Lays a plan out for a chip; or the entries that it takes, where those are more than `entries`.
+/// Writes the program of a plan for a chip. Returns the entries that it takes if they exceed `entries`.
 ///
 /// # Errors
-/// [`Error::Stopped`].
+/// Returns [`Error::Stopped`] if `stop` is set.
 pub(super) fn lay_out(
     plan: &Plan,
     begun: &Begun,
@@ -112,7 +113,7 @@ pub(super) fn lay_out(
     Ok(pairing.complete(chip).map(|program| Laid { program, notes, left }))
 }
 
-/// What the host fills into a table.
+/// Returns the entries that the host copies into a table.
 pub(super) fn filled(begun: &Begun, table: &DeviceTable) -> Storage<f64> {
     match table.content {
         Content::Source(Source::Function(number)) => begun.function(number as usize).iter().copied().collect(),
@@ -121,7 +122,7 @@ pub(super) fn filled(begun: &Begun, table: &DeviceTable) -> Storage<f64> {
 }
 
 impl Begun {
-    /// A function's entries, utilities being numbered after probabilities.
+    /// Returns the entries of a function; utilities are numbered after probabilities.
     fn function(&self, number: usize) -> &Storage<f64> {
         match self.probabilities.get(number) {
             Some(table) => &table.entries,
@@ -130,10 +131,10 @@ impl Begun {
     }
 }
 
-/// Executes a plan on a device; or the bytes that it takes, where it has no room for them.
+/// Executes a plan on a device. Returns the bytes that it takes if the device has no room.
 ///
 /// # Errors
-/// The device's, [`Error::Stopped`], a diagram that is not regular.
+/// Returns an error if the device fails or the diagram is not regular, and [`Error::Stopped`] if `stop` is set.
 pub(super) fn execute(
     gpu: &Arc<Gpu>,
     plan: &Plan,
@@ -156,7 +157,7 @@ pub(super) fn execute(
 
 #[cfg(test)]
 impl Laid {
-    /// The same on any machine that has the program.
+    /// Executes the program on any machine that has it.
     pub fn run(&self, machine: &mut impl Machine, plan: &Plan, begun: &Begun, stop: &Stop) -> Result<Outcome, Failure> {
         run(machine, plan, begun, &self.notes, &self.left, stop)
     }

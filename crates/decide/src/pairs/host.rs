@@ -1,4 +1,4 @@
-//! Tables made on the host.
+//! A maker of tables on the host.
 
 use super::plan::{Group, Plan, Step};
 use super::walk::{Maker, Picks, Table, not_regular, sweep};
@@ -10,14 +10,14 @@ use crate::tensor::Storage;
 use crate::tuning::{POLL, TIE};
 use rayon::prelude::*;
 
-/// The host at work.
+/// A maker of tables on the host.
 #[derive(Debug)]
 pub(super) struct Host<'a> {
     plan: &'a Plan,
     stop: &'a Stop,
-    /// The power of two taken out of probabilities.
+    /// The exponent of the power of two taken out of the probabilities.
     pub exponent: i64,
-    /// By decision.
+    /// The choices of each decision.
     pub picks: Vec<Picks>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Host<'a> {
         Host { plan, stop, exponent: 0, picks: Vec::new() }
     }
 
-    /// The sum over the variable of a step of the product of tables.
+    /// Returns the sum over a step's variable of the product of tables.
     fn join(&self, step: &Step, output: &[u32], tables: &[&Tables]) -> Result<Storage<f64>, Error> {
         let domains = &self.plan.domains;
         let domain = self.plan.domain(step);
@@ -45,7 +45,7 @@ impl<'a> Host<'a> {
         Ok(made)
     }
 
-    /// The sum of utilities over the scope of their group.
+    /// Returns the sum of utilities over the scope of their group.
     fn add(&self, group: &Group, tables: Vec<Tables>) -> Result<Tables, Error> {
         let mut tables = tables.into_iter();
         let mut sum = match tables.next() {
@@ -148,7 +148,7 @@ impl Maker for Host<'_> {
         let mut made = Storage::try_new(entries)?;
         let mut choices = vec![0u32; entries];
         let mut certain = vec![false; entries];
-        // values of the decision lie a whole table apart
+        // entries of consecutive values of the decision are a whole table apart
         let parts = made.par_chunks_mut(POLL).zip(choices.par_chunks_mut(POLL)).zip(certain.par_chunks_mut(POLL));
         parts.enumerate().try_for_each(|(number, ((made, choices), certain))| {
             self.stop.check()?;

@@ -1,14 +1,14 @@
 //! Elimination on pairs of probabilities and utilities.
 //!
-//! Two sets of functions are kept: probabilities, and utilities, which are expectations and not multiplied by
-//! probabilities. A chance variable v takes its probabilities to phi = sum over v of their product, and each group of
-//! its utilities to (sum over v of product times utility) / phi. As expectations are linear, utilities that share v
-//! stay apart where that is cheaper than to add them up. A decision takes the largest sum of its utilities.
+//! There are two sets of functions: probabilities, and utilities, which are expectations and not multiplied by
+//! probabilities. A chance variable v turns its probabilities into phi = sum over v of their product, and each group of
+//! its utilities into (sum over v of product times utility) / phi. Because expectations are linear, utilities that
+//! share v stay separate if that is cheaper than their sum. A decision takes the largest sum of its utilities.
 //!
-//! (Adoe, Chen, Doshi, section 2.1, have the same division; Jensen, Jensen, Dittmer, "From influence diagrams to
-//! junction trees", 1994.) Tables are laid out by plans: by positions in the elimination order, the
-//! eliminated first. `walk` takes the steps and counts roundings; the tables are made by the host, in the
-//! kernel of bucket elimination, or on a device, as a program of few launches.
+//! Adoe, Chen, Doshi, section 2.1, and Jensen, Jensen, Dittmer, "From influence diagrams to junction trees", 1994, use
+//! the same division. A plan orders the axes of each table by position in the elimination order, the eliminated
+//! variable first. `walk` takes the steps and tracks rounding errors. The host makes the tables in the kernel of bucket
+//! elimination, or a device makes them as a program of few launches.
 
 mod cuda;
 mod host;
@@ -38,25 +38,25 @@ pub struct Pairs {
     pub probabilities: Vec<Potential>,
     /// Utilities.
     pub utilities: Vec<Potential>,
-    /// Variables in the order of elimination, and whether they are decisions, over which the largest is taken. What is
-    /// in no block is left.
+    /// Blocks of variables in the order of elimination, each with whether its variables are decisions, which are
+    /// maximised. Variables in no block are not eliminated.
     pub blocks: Vec<(bool, Vec<u32>)>,
 }
 
-/// Where tables may be made.
+/// The device and the memory for tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The device, or the CPU.
     pub device: &'a Device,
-    /// Bytes of the host that they may take.
+    /// Bytes of host memory for tables.
     pub memory: f64,
 }
 
-/// Executes a plan; nothing where its tables have no room. A decision on which probabilities depend by more than
-/// `irregular`, relatively, is an error.
+/// Executes a plan. Returns `None` if its tables have no room.
 ///
 /// # Errors
-/// [`Error::Stopped`], no memory, a diagram that is not regular.
+/// Returns an error if probabilities depend on a decision by more than `irregular`, relatively, or if there is no
+/// memory, and [`Error::Stopped`] if `stop` is set.
 pub fn execute(
     pairs: &Pairs,
     plan: &Plan,

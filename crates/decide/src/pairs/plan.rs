@@ -1,4 +1,4 @@
-//! What is joined with what, decided once as plain data.
+//! Plans of elimination on pairs: which functions each step joins, as plain data.
 
 use super::Pairs;
 use crate::error::Error;
@@ -10,63 +10,63 @@ use rustc_hash::FxHashSet;
 /// A sum of utilities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The utilities, by number: those of the file, then those made, in the order of their making.
+    /// The utilities, by number: first those of the file, then those that steps make, in that order.
     pub inputs: Vec<usize>,
-    /// What the sum reads.
+    /// The scope of the sum.
     pub scope: Vec<u32>,
-    /// What is made of it reads.
+    /// The scope of the table that the step makes of the sum.
     pub output: Vec<u32>,
 }
 
-/// The elimination of a variable. Scopes are positions, ascending.
+/// The elimination of a variable. Scopes are ascending positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Position of the variable.
+    /// The position of the variable.
     pub position: u32,
-    /// Whether it is a decision.
+    /// Whether the variable is a decision.
     pub decision: bool,
-    /// Its probabilities, numbered like utilities.
+    /// The probabilities that the step joins, numbered like utilities.
     pub probabilities: Vec<usize>,
-    /// What the probability made reads; of none where the variable has none.
+    /// The scope of the probability that the step makes; meaningless if the variable has no probabilities.
     pub output: Vec<u32>,
-    /// Its utilities; one group at most for a decision.
+    /// The utilities that the step joins; a decision has at most one group.
     pub groups: Vec<Group>,
 }
 
 /// A plan of elimination.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The variables, the first eliminated first; those that are left are last.
+    /// The variables in the order of elimination; those that are not eliminated are last.
     pub sequence: Vec<u32>,
-    /// Domain size at each position.
+    /// The domain size at each position.
     pub domains: Vec<u32>,
-    /// The steps, one for each variable eliminated.
+    /// The steps, one for each eliminated variable.
     pub steps: Vec<Step>,
-    /// Most variables of a table, besides the one eliminated.
+    /// The largest number of variables of a table besides the eliminated one.
     pub width: usize,
-    /// Entries of the largest joint table, and of all.
+    /// Entries of the largest joint table.
     pub largest: f64,
-    /// Combinations that all eliminations visit.
+    /// Combinations that all eliminations visit together.
     pub joint_entries: f64,
-    /// Bytes of the tables alive at the worst moment.
+    /// Peak bytes of tables.
     pub peak_bytes: f64,
     /// Mean entries of the joint tables of probabilities, and of those with utilities.
     pub mean: (f64, f64),
 }
 
-/// Rules for the next variable of a block.
+/// A rule that selects the next variable of a block.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// The smallest joint tables.
+    /// The variable with the smallest joint tables.
     Size,
-    /// The smallest tables made, beside what goes.
+    /// The variable with the smallest growth: entries of the tables made minus those of the tables used.
     Growth,
 }
 
-/// The cheapest plan of some.
+/// Returns the plan with the fewest combinations among those that rules and restarts find.
 ///
 /// # Errors
-/// [`Error::Stopped`].
+/// Returns [`Error::Stopped`] if `stop` is set.
 pub fn plan(pairs: &Pairs, stop: &Stop) -> Result<Plan, Error> {
     let mut cheapest: Option<Plan> = None;
     let mut steps = 0;
@@ -84,11 +84,11 @@ pub fn plan(pairs: &Pairs, stop: &Stop) -> Result<Plan, Error> {
     cheapest.ok_or_else(|| Error::Internal("no order costs more than infinity".into()))
 }
 
-/// Functions as they are while variables go: scopes of variables, ascending; nothing once they are used.
+/// The scopes of functions during elimination, as ascending variables; `None` after a function was used.
 struct Alive {
     probabilities: Vec<Option<Vec<u32>>>,
     utilities: Vec<Option<Vec<u32>>>,
-    /// For each variable, the probabilities and the utilities that read it; some are used already.
+    /// For each variable, the probabilities and the utilities that read it, including used ones.
     readers: Vec<[Vec<usize>; 2]>,
 }
 
@@ -97,9 +97,9 @@ struct Draft {
     variable: u32,
     decision: bool,
     probabilities: Vec<usize>,
-    /// All variables of the probabilities, the eliminated one included.
+    /// The variables of all probabilities, including the eliminated one.
     joint: Vec<u32>,
-    /// Utilities and their variables.
+    /// The utilities and the variables of each group.
     groups: Vec<(Vec<usize>, Vec<u32>)>,
 }
 
@@ -128,7 +128,7 @@ impl Alive {
         readers.filter(|&k| list[k].is_some()).collect()
     }
 
-    /// What eliminating a variable takes.
+    /// Returns the step that eliminates a variable.
     fn draft(&self, variable: u32, decision: bool, domains: &[u32]) -> Draft {
         let probabilities = self.of(false, variable);
         let own = vec![variable];
@@ -138,7 +138,7 @@ impl Alive {
         let with = |scope: &Vec<u32>| if decision { scope.clone() } else { union([scope, &joint]) };
         let mut sorted: Vec<(usize, &Vec<u32>)> =
             utilities.iter().filter_map(|&k| Some((k, self.utilities[k].as_ref()?))).collect();
-        // the largest first: others then fit into it
+        // the largest first, because others then fit into it
         sorted.sort_by(|a, b| entries(b.1, domains).total_cmp(&entries(a.1, domains)).then(a.0.cmp(&b.0)));
         for (k, scope) in sorted {
             let alone = entries(&with(scope), domains);
@@ -160,7 +160,7 @@ impl Alive {
 }
 
 impl Draft {
-    /// Entries of all joint tables.
+    /// Returns the entries of all joint tables.
     fn joint_entries(&self, domains: &[u32]) -> f64 {
         entries(&self.joint, domains) + self.with_utilities(domains).iter().sum::<f64>()
     }
@@ -169,7 +169,7 @@ impl Draft {
         self.tables().iter().map(|scope| entries(scope, domains)).collect()
     }
 
-    /// The variables of the joint tables with utilities.
+    /// Returns the variables of the joint tables with utilities.
     fn tables(&self) -> Vec<Vec<u32>> {
         let all = |(_, scope): &(Vec<usize>, Vec<u32>)| match self.decision {
             true => scope.clone(),
@@ -179,7 +179,7 @@ impl Draft {
     }
 }
 
-/// Eliminates scopes by a rule; nothing where that costs at least `limit`.
+/// Eliminates scopes by a rule. Returns `None` if that takes at least `limit` combinations.
 fn simulate(
     pairs: &Pairs,
     rule: Rule,
@@ -202,7 +202,7 @@ fn simulate(
     let mut joint_entries = 0.0;
     for (decision, block) in &pairs.blocks {
         let mut left: Vec<u32> = block.clone();
-        // scores stay valid until a neighbour goes
+        // a score stays valid until a neighbour is eliminated
         let mut scores: Vec<Option<f64>> = vec![None; left.len()];
         while !left.is_empty() {
             stop.check()?;
@@ -233,11 +233,11 @@ fn simulate(
             let _ = scores.swap_remove(place);
             let draft = alive.draft(variable, *decision, domains);
             joint_entries += draft.joint_entries(domains);
-            // the first one counts whatever it costs
+            // the first plan counts whatever it costs
             if joint_entries >= limit && limit < f64::INFINITY {
                 return Ok(None);
             }
-            // what is made
+            // the functions that the step makes
             let mut touched: FxHashSet<u32> = draft.joint.iter().copied().collect();
             draft.tables().iter().for_each(|scope| touched.extend(scope));
             draft.probabilities.iter().for_each(|&k| alive.probabilities[k] = None);
@@ -258,7 +258,7 @@ fn simulate(
     Ok(Some(lay_out(pairs, &drafts, joint_entries)))
 }
 
-/// Variables become positions.
+/// Converts drafts to a plan, with positions in place of variables.
 fn lay_out(pairs: &Pairs, drafts: &[Draft], joint_entries: f64) -> Plan {
     let mut sequence: Vec<u32> = drafts.iter().map(|draft| draft.variable).collect();
     let mut position = vec![u32::MAX; pairs.domains.len()];
@@ -287,7 +287,7 @@ fn lay_out(pairs: &Pairs, drafts: &[Draft], joint_entries: f64) -> Plan {
     };
     let own = &pairs.domains;
     let size = |f: &crate::model::Potential| entries(&f.scope, own);
-    // tables by number, as they are made
+    // sizes of tables by number, in the order in which they are made
     let mut probabilities: Vec<f64> = pairs.probabilities.iter().map(size).collect();
     let mut utilities: Vec<f64> = pairs.utilities.iter().map(size).collect();
     let mut alive: f64 = probabilities.iter().chain(&utilities).sum();

@@ -1,4 +1,4 @@
-//! What tests of this crate and of those above begin with.
+//! Random cases and comparisons for tests of this crate and of crates above.
 
 use super::{Outcome, Pairs, Place, Plan, Potential, execute};
 use crate::Device;
@@ -11,14 +11,14 @@ fn random_table(rng: &mut Rng, pairs: &Pairs, scope: &[u32], utility: bool) -> P
     let entries: usize = scope.iter().map(|&v| pairs.domains[v as usize] as usize).product();
     let entry = |rng: &mut Rng| match utility {
         true => rng.below(1000) as f64 / 8.0 - 40.0,
-        // some are 0, and all together go beyond the range of doubles
+        // some entries are 0, and the products exceed the range of doubles
         false => scale(rng.below(1000) as f64, -(rng.below(40) as i64)),
     };
     Potential { scope: scope.into(), table: (0..entries).map(|_| entry(rng)).collect() }
 }
 
-/// A chance variable with many functions: probabilities of half of the others, utilities of all, of which the second
-/// half are decisions.
+/// Returns a chance variable with many functions: probabilities with half of the other variables, and utilities with
+/// all of them; the second half are decisions.
 pub fn hub(rng: &mut Rng, domain: u32, leaves: u32, probabilities: u32, utilities: u32) -> Pairs {
     let domains = [domain].into_iter().chain((0..leaves).map(|_| 2 + rng.below(3) as u32)).collect();
     let mut pairs = Pairs { domains, ..Pairs::default() };
@@ -38,13 +38,14 @@ pub fn hub(rng: &mut Rng, domain: u32, leaves: u32, probabilities: u32, utilitie
     pairs
 }
 
-/// What the host makes of a case.
+/// Returns the outcome of a case on the host.
 pub fn on_host(pairs: &Pairs, plan: &Plan) -> Result<Outcome, Error> {
     let place = Place { device: &Device::default(), memory: f64::INFINITY };
     execute(pairs, plan, 0.0, place, &Stop::new()).map(|outcome| outcome.expect("there is room"))
 }
 
-/// Two outcomes within what they may be off; the same choices where both are certain, and how many those are.
+/// Asserts that two outcomes agree within their errors, and that choices agree if both are certain. Returns the number
+/// of such choices.
 pub fn near(what: &str, a: &Outcome, b: &Outcome) -> usize {
     let error = a.error + b.error;
     assert!((a.utility - b.utility).abs() <= error, "{what}: {} {}, within {error}", a.utility, b.utility);

@@ -1,5 +1,4 @@
-//! One list of cases for the host, for programs of devices as an emulator executes them, and for devices where there
-//! are some.
+//! One list of cases for the host, for programs of devices on an emulator, and for devices if there are any.
 
 use super::cuda::{Laid, filled, lay_out};
 use super::testing::{hub, near, on_host};
@@ -15,7 +14,7 @@ use crate::{flat_idid, flat_pomdp};
 
 const STOP: &str = "it is not stopped";
 
-/// Small cases.
+/// Returns small cases.
 pub(crate) fn small() -> Vec<(String, Pairs)> {
     let mut rng = Rng::new(71);
     let mut all = Vec::new();
@@ -23,7 +22,7 @@ pub(crate) fn small() -> Vec<(String, Pairs)> {
         let kind = if rng.below(4) == 0 { DiagramKind::Limited } else { DiagramKind::Recall };
         let mut pairs = pairs_of(&random_diagram(&mut rng, kind));
         if kind == DiagramKind::Limited {
-            // all in one block, and some are left
+            // all variables in one block, some of which are not eliminated
             let mut every: Vec<u32> = pairs.blocks.iter().flat_map(|(_, block)| block.clone()).collect();
             every.truncate(every.len().div_ceil(2));
             pairs.blocks = vec![(false, every)];
@@ -67,7 +66,7 @@ fn programs_of_devices_find_what_the_host_finds() {
     assert!(certain > cases(), "{certain}");
 }
 
-/// The error is that of the host, digit for digit.
+/// The error equals that of the host, digit for digit.
 #[test]
 fn programs_of_devices_refuse_what_is_not_regular() {
     let stop = Stop::new();
@@ -114,7 +113,7 @@ fn a_device_finds_what_the_host_finds() {
     assert!(certain > cases(), "{certain}");
 }
 
-/// A device of little memory: the host does it, and a line says so.
+/// If a device has too little memory, the host computes the tables and reports why.
 #[test]
 fn what_does_not_fit_a_device_is_made_on_the_host() {
     let Some(cuda) = fangs_testing::gpu() else { return };

@@ -1,4 +1,4 @@
-//! The steps of a plan, whatever makes their tables, and how far these may be off.
+//! The steps of a plan with bounds on the rounding errors, for any maker of tables.
 
 use super::plan::{Group, Plan, Step};
 use crate::algebra::{OfNumbers, SumProduct};
@@ -10,30 +10,30 @@ use crate::tensor::{Storage, strides};
 use crate::tuning::{POLL, REGULAR};
 use rayon::prelude::*;
 
-/// A table over positions, ascending, the last one running fastest. The entries are off by at most `error` unit
-/// roundoffs, relatively.
+/// A table over ascending positions; the last one is the fastest index. The relative error of entries is at most
+/// `error` unit roundoffs.
 #[derive(Debug)]
 pub struct Table<E> {
-    /// The variables.
+    /// The positions of its variables.
     pub scope: Vec<u32>,
-    /// One for each combination.
+    /// An entry for each combination.
     pub entries: E,
-    /// How far entries may be off.
+    /// The relative error of entries, in unit roundoffs, at most.
     pub error: f64,
 }
 
-/// Sums over a chance variable: of probabilities, where there are some, and of utilities.
+/// Sums over a chance variable: that of its probabilities, if there are any, and those of its utilities.
 pub type Sums<E> = (Option<E>, Vec<E>);
 /// The tables of probabilities and of utilities.
 type Tables<E> = (Vec<Table<E>>, Vec<Table<E>>);
 
-/// What makes the tables of steps.
+/// A maker of the tables of steps, on the host or as a program for a device.
 pub trait Maker {
-    /// A table's entries.
+    /// The entries of a table.
     type Entries;
 
-    /// Sums over a chance variable: of the product of its probabilities, where there are some; and for each sum of
-    /// utilities, of product times utility, divided by the first.
+    /// Sums over a chance variable. Returns the sum of the product of its probabilities, if there are any, and for each
+    /// sum of utilities the sum of product times utility, divided by the first sum.
     fn sum(
         &mut self,
         step: &Step,
@@ -41,7 +41,8 @@ pub trait Maker {
         utilities: Vec<Vec<Table<Self::Entries>>>,
     ) -> Result<Sums<Self::Entries>, Error>;
 
-    /// The product of probabilities, which must be the same for all values of the decision, but for so much.
+    /// Returns the product of probabilities, which must be equal for all values of the decision up to a relative
+    /// `tolerance`.
     fn constant(
         &mut self,
         step: &Step,
@@ -49,7 +50,8 @@ pub trait Maker {
         tolerance: f64,
     ) -> Result<Self::Entries, Error>;
 
-    /// The largest sum of utilities; what is chosen is certain where others are less by so much, relatively.
+    /// Returns the largest sum of utilities. A choice is certain if all others are lower by more than `unsure`,
+    /// relatively.
     fn largest(
         &mut self,
         step: &Step,
@@ -59,42 +61,43 @@ pub trait Maker {
     ) -> Result<Self::Entries, Error>;
 }
 
-/// What a decision chooses by what it sees, and whether that is certain.
+/// The choices of a decision by what it sees.
 #[derive(Debug, Default)]
 pub struct Picks {
-    /// The value chosen in each situation.
+    /// The chosen value in each situation.
     pub choices: Vec<u32>,
-    /// Whether that is surely the best.
+    /// Whether the chosen value is the best one in spite of rounding.
     pub certain: Vec<bool>,
 }
 
-/// The functions before anything is eliminated.
+/// The functions before any elimination.
 #[derive(Debug, Default)]
 pub struct Begun {
     /// Tables of probabilities.
     pub probabilities: Vec<Table<Storage<f64>>>,
     /// Tables of utilities.
     pub utilities: Vec<Table<Storage<f64>>>,
-    /// The power of two taken out of probabilities.
+    /// The exponent of the power of two taken out of the probabilities.
     exponent: i64,
-    /// What was taken off utilities, and the sum of the absolute values.
+    /// The sum of the constants subtracted from utilities.
     shift: f64,
+    /// The sum of their absolute values.
     shifted: f64,
 }
 
-/// What is left once the steps are done.
+/// The tables after all steps.
 #[derive(Debug)]
 pub struct Left<E> {
     /// Tables of probabilities.
     pub probabilities: Vec<Table<E>>,
     /// Tables of utilities.
     pub utilities: Vec<Table<E>>,
-    /// Domain sizes of variables without probabilities.
+    /// The product of the domain sizes of variables without probabilities.
     constant: Scaled,
 }
 
 impl<E> Left<E> {
-    /// The same tables with other entries.
+    /// Returns these tables with other entries.
     pub fn map<F, X>(&self, mut entries: impl FnMut(&Table<E>) -> Result<F, X>) -> Result<Left<F>, X> {
         let mut all = |tables: &[Table<E>]| -> Result<Vec<Table<F>>, X> {
             let table =
@@ -109,24 +112,24 @@ impl<E> Left<E> {
 /// The result of elimination.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The product of the constants of probabilities.
+    /// The product of the constants of the probabilities; the probability of the observation if there is one.
     pub normaliser: Scaled,
-    /// The expected utility, given what the normaliser is the probability of.
+    /// The expected utility, conditional on the observation if there is one.
     pub utility: f64,
-    /// How far it may be from that of exact arithmetic.
+    /// The absolute error of `utility` against exact arithmetic, at most.
     pub error: f64,
-    /// The relative error of the normaliser.
+    /// The relative error of `normaliser`, at most.
     pub normaliser_error: f64,
-    /// What the decisions choose, in the order of elimination; names are left out.
+    /// The rules of the decisions in the order of elimination; their names are empty.
     pub rules: Vec<DecisionRule>,
-    /// Of the variables that are left, ascending: probability times expected utility.
+    /// Probability times expected utility for each combination of the variables that are left, in ascending order.
     pub left: Vec<f64>,
-    /// Their probabilities.
+    /// The probability of each combination of the variables that are left.
     pub left_probability: Vec<f64>,
 }
 
 impl Outcome {
-    /// The expected utility and how far it may be off; given what the normaliser is the probability of, or not.
+    /// Returns the expected utility and its absolute error: the conditional one, or that multiplied by the normaliser.
     pub fn worth(&self, conditional: bool) -> (f64, f64) {
         let factor = if conditional { 1.0 } else { scale(self.normaliser.mantissa, self.normaliser.exponent) };
         let value = self.utility * factor;
@@ -135,18 +138,18 @@ impl Outcome {
 }
 
 impl Plan {
-    /// The numbers of values along a scope.
+    /// Returns the domain sizes along a scope.
     pub fn sizes(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&p| self.domains[p as usize] as usize).collect()
     }
 
-    /// Strides of a table along the axes of a scope; 0 where it does not read one.
+    /// Returns the strides of a table along the axes of a scope, 0 for axes that it does not have.
     pub fn along(&self, scope: &[u32], table: &[u32]) -> Vec<usize> {
         let own = strides(&self.sizes(table));
         scope.iter().map(|p| table.binary_search(p).map_or(0, |axis| own[axis])).collect()
     }
 
-    /// Domain size of a step's variable.
+    /// Returns the domain size of a step's variable.
     pub fn domain(&self, step: &Step) -> u32 {
         self.domains[step.position as usize]
     }
@@ -169,7 +172,7 @@ impl Plan {
     }
 }
 
-/// Lays out all functions, their numbers in range.
+/// Returns the tables of all functions, scaled into range.
 pub fn begin(pairs: &Pairs, plan: &Plan) -> Result<Begun, Error> {
     let mut position = vec![0; plan.sequence.len()];
     plan.sequence.iter().zip(0..).for_each(|(&v, p)| position[v as usize] = p);
@@ -190,7 +193,7 @@ pub fn begin(pairs: &Pairs, plan: &Plan) -> Result<Begun, Error> {
     Ok(begun)
 }
 
-/// A function with its axes in the order of positions.
+/// Returns a function with its axes in the order of positions.
 fn arranged(function: &Potential, position: &[u32], plan: &Plan) -> Result<(Vec<u32>, Storage<f64>), Error> {
     let Potential { scope, table } = function;
     let mut axes: Vec<usize> = (0..scope.len()).collect();
@@ -204,7 +207,7 @@ fn arranged(function: &Potential, position: &[u32], plan: &Plan) -> Result<(Vec<
     Ok((made, entries))
 }
 
-/// Walks over some entries of a table of these sizes, with the offsets of others along it.
+/// Visits the entries from `begin` to `end` of a table of these sizes, with the offsets of others along it.
 pub(super) fn sweep<const N: usize>(
     sizes: &[usize],
     steps: [&Vec<usize>; N],
@@ -233,10 +236,11 @@ pub(super) fn sweep<const N: usize>(
     }
 }
 
-/// Takes all steps. A decision on which probabilities depend by more than `irregular`, relatively, is an error.
+/// Takes all steps.
 ///
 /// # Errors
-/// [`Error::Stopped`], no memory, a diagram that is not regular.
+/// Returns an error if probabilities depend on a decision by more than `irregular`, relatively, or if there is no
+/// memory, and [`Error::Stopped`] if `stop` is set.
 pub fn walk<M: Maker>(
     plan: &Plan,
     maker: &mut M,
@@ -272,7 +276,7 @@ pub fn walk<M: Maker>(
         let error = of_own + domain;
         let (sum, made) = maker.sum(step, &own, groups)?;
         for ((group, entries), added) in step.groups.iter().zip(made).zip(added) {
-            // weights and their sum are off by as much
+            // the weights and their sum both have this error
             utilities.push(put(group, entries, added + 2.0 * error + 2.0));
         }
         match sum {
@@ -289,7 +293,8 @@ fn take<E>(tables: &mut [Option<Table<E>>], numbers: &[usize]) -> Vec<Table<E>> 
     numbers.iter().filter_map(|&number| tables[number].take()).collect()
 }
 
-/// That what is observed before a decision depends on it: probabilities differ by so much of the largest.
+/// Returns the error of an irregular diagram, in which an observation before a decision depends on it; probabilities
+/// differ by `deviation`, relative to the largest.
 pub(super) fn not_regular(plan: &Plan, step: &Step, deviation: f64) -> Error {
     let decision = plan.sequence[step.position as usize];
     Error::Usage(format!(
@@ -298,8 +303,8 @@ pub(super) fn not_regular(plan: &Plan, step: &Step, deviation: f64) -> Error {
     ))
 }
 
-/// Combines what is left; of the functions only what was taken out of their numbers is looked at. Picks are those of
-/// the decisions that have utilities.
+/// Combines the tables that are left. Of `begun`, only the factors and constants taken out are used. `picks` are those
+/// of the decisions that have utilities.
 pub fn finish(
     plan: &Plan,
     begun: &Begun,
@@ -334,7 +339,7 @@ pub fn finish(
     let weigh = |probability: &f64| probability * factor;
     Ok(Outcome {
         utility: sums.first().copied().unwrap_or(0.0) + begun.shift,
-        // the shifts are added up and taken off again
+        // the constants are subtracted and added again
         error: ROUNDOFF * ((of_utility + 2.0) * most + (left.utilities.len() + 2) as f64 * begun.shifted),
         normaliser,
         normaliser_error: error * ROUNDOFF,
@@ -344,7 +349,7 @@ pub fn finish(
     })
 }
 
-/// What all decisions choose, in the order of elimination; the first value, where nothing depends on it.
+/// Returns the rules of all decisions in the order of elimination; a decision without utilities takes its first value.
 fn rules(plan: &Plan, picks: Vec<Picks>) -> Vec<DecisionRule> {
     let mut picks = picks.into_iter();
     let rule = |step: &Step| {

@@ -1,6 +1,6 @@
-//! Policies of teams by coordinate ascent: each agent remembers its last observations, and one of its actions after the
-//! other is replaced by the best one against all others, from the last step to the first, until none changes (a form
-//! of Nair, Tambe, Yokoo, Pynadath and Marsella, "Taming decentralized POMDPs", IJCAI 2003, that takes any memory).
+//! Policies of teams by coordinate ascent. Each agent remembers its last observations. One of its actions after the
+//! other is replaced by the best one against all others, from the last step to the first, until none changes (a form of
+//! Nair, Tambe, Yokoo, Pynadath and Marsella, "Taming decentralized POMDPs", IJCAI 2003, that allows any memory).
 
 use crate::model::{PolicyGraph, PolicyNode, Pomdp};
 use crate::process::best;
@@ -8,20 +8,20 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tuning::{ASCENT, RESTARTS_OF_TEAMS};
 
-/// Rules by step, agent and memory.
+/// The action for each step, agent and memory.
 type Rules = Vec<Vec<Vec<usize>>>;
 
-/// An ascent of a process and horizon.
+/// A coordinate ascent for a process and a horizon.
 pub(super) struct Ascent<'a> {
     pomdp: &'a Pomdp,
     horizon: usize,
-    /// Observations that each agent remembers.
+    /// The number of observations that each agent remembers.
     memory: usize,
     stop: &'a Stop,
 }
 
 impl<'a> Ascent<'a> {
-    /// Remembers as many observations as the work of a sweep allows.
+    /// Returns an ascent whose agents remember as many observations as the work of a sweep allows.
     pub fn new(pomdp: &'a Pomdp, horizon: usize, stop: &'a Stop) -> Self {
         let mut ascent = Ascent { pomdp, horizon, memory: 0, stop };
         while ascent.memory + 1 < horizon {
@@ -34,14 +34,14 @@ impl<'a> Ascent<'a> {
         ascent
     }
 
-    /// Products of a sweep.
+    /// Returns the number of products of a sweep.
     fn work(&self) -> f64 {
         let links = self.pomdp.transitions.iter().chain(&self.pomdp.observations).map(|rows| rows.entries() as f64);
         let joint = |step: usize| (0..self.pomdp.agents.len()).map(|i| self.size(step, i) as f64).product::<f64>();
         links.sum::<f64>() * (0..self.horizon).map(joint).sum::<f64>()
     }
 
-    /// Number of memories of an agent at a step.
+    /// Returns the number of memories of an agent at a step.
     fn size(&self, step: usize, agent: usize) -> usize {
         self.pomdp.agents[agent].observations.len().saturating_pow(step.min(self.memory) as u32)
     }
@@ -50,8 +50,8 @@ impl<'a> Ascent<'a> {
         (0..self.pomdp.agents.len()).map(|i| self.size(step, i)).collect()
     }
 
-    /// The graphs of policies that no single change improves, each better than those before by the ascent's own sums:
-    /// `take` receives them. The first starts from each agent's first action, the others from random ones.
+    /// Passes the graphs of policies that no single change improves to `take`, each better than those before by the
+    /// ascent's own sums. The first ascent starts from each agent's first action, the others from random ones.
     pub fn run(&self, take: &mut dyn FnMut(Vec<PolicyGraph>)) {
         let mut rng = Rng::new(1);
         let mut best = f64::NEG_INFINITY;
@@ -86,7 +86,7 @@ impl<'a> Ascent<'a> {
         agents.fold(0, |joint, ((agent, rule), &own)| joint * agent.actions.len() + rule[own])
     }
 
-    /// The joint memory after a joint observation.
+    /// Returns the joint memory after a joint observation.
     fn after(&self, step: usize, own: &[usize], observed: &[usize]) -> usize {
         (0..own.len()).fold(0, |joint, i| {
             let size = self.size(step + 1, i);
@@ -94,7 +94,7 @@ impl<'a> Ascent<'a> {
         })
     }
 
-    /// Improves all rules from the last step to the first; returns the value, `None` when stopped.
+    /// Improves all rules from the last step to the first. Returns the value, or `None` if stopped.
     fn sweep(&self, rules: &mut Rules) -> Option<f64> {
         let states = self.pomdp.states.len();
         let likely = self.forwards(rules)?;
@@ -102,7 +102,7 @@ impl<'a> Ascent<'a> {
         for step in (0..self.horizon).rev() {
             let sizes = self.sizes(step);
             let joints: usize = sizes.iter().product();
-            // what a joint action is worth at a joint memory, for each state
+            // the value of each joint action at each joint memory, for each state
             let mut worth = Vec::with_capacity(joints);
             for joint in 0..joints {
                 self.stop.check().ok()?;
@@ -167,7 +167,7 @@ impl<'a> Ascent<'a> {
         }
     }
 
-    /// For each step, the probability of each joint memory and state.
+    /// Returns for each step the probability of each joint memory and state, or `None` if stopped.
     fn forwards(&self, rules: &Rules) -> Option<Vec<Vec<f64>>> {
         let (pomdp, states) = (self.pomdp, self.pomdp.states.len());
         let mut all = vec![pomdp.start.clone()];
@@ -210,7 +210,7 @@ impl<'a> Ascent<'a> {
     }
 }
 
-/// The digits of a number of mixed radix, the last one running fastest.
+/// Returns the digits of a number of mixed radix; the last one is the fastest.
 fn digits(mut number: usize, sizes: &[usize]) -> Vec<usize> {
     let mut digits = vec![0; sizes.len()];
     for (digit, &size) in digits.iter_mut().zip(sizes).rev() {

@@ -1,5 +1,5 @@
-//! Teams: agents that act on what each of them has seen itself (Dec-POMDPs). The value of agents that share all
-//! observations bounds theirs from above; a joint policy, whose value `check` computes, bounds it from below.
+//! Teams: agents that act on their own observations only (Dec-POMDPs). The value of agents that share all observations
+//! is an upper bound; the value of a joint policy, as `check` computes it, is a lower bound.
 
 mod ascent;
 mod search;
@@ -17,14 +17,14 @@ use crate::stop::Stop;
 use ascent::Ascent;
 use search::Team;
 
-/// Solves the process in which all agents share their observations, and tells of each result on the way.
+/// A function that solves the process in which all agents share their observations, and reports intermediate results.
 type Shared<'a> = dyn Fn(&mut dyn FnMut(&Solution)) -> Result<Solution, Error> + 'a;
 
-/// Solves a process of several agents that do not share their observations, from an interval with its value. `shared`
-/// solves the one in which they do.
+/// Solves a process of several agents that do not share their observations, starting from an interval with its value.
+/// `shared` solves the process in which they do.
 ///
 /// # Errors
-/// Those of `shared` without a policy; [`Error::Stopped`] where nothing was found.
+/// Returns the error of `shared` if there is no policy, which is [`Error::Stopped`] if `stop` is set.
 pub(super) fn solve_team(
     pomdp: &Pomdp,
     interval: &Solution,
@@ -60,7 +60,7 @@ pub(super) fn solve_team(
     Ok(found)
 }
 
-/// The joint policy of the joint action that is worth most if it is taken at every step; `None` if this takes long.
+/// Returns the joint policy that takes the best constant joint action in every step, or `None` if that takes long.
 fn constant(pomdp: &Pomdp, horizon: usize) -> Option<Vec<PolicyGraph>> {
     let links: usize = pomdp.transitions.iter().chain(&pomdp.observations).map(|rows| rows.entries()).sum();
     if links as f64 * horizon as f64 > AT_ONCE {
@@ -95,7 +95,7 @@ fn constant(pomdp: &Pomdp, horizon: usize) -> Option<Vec<PolicyGraph>> {
 
 /// Searches for the best joint policy.
 fn improve(pomdp: &Pomdp, horizon: usize, options: &Options, found: &mut Solution, stop: &Stop) -> Result<(), Error> {
-    // a bound of each step, for the search
+    // an upper bound for each number of steps to go
     let heard = |error: Error| if error.is_stop() { Ok(()) } else { Err(error) };
     let vectors = match Vectors::new(pomdp, horizon, options.nodes.min(TEAM_VECTORS), stop) {
         Ok(vectors) => vectors,
@@ -133,7 +133,7 @@ fn improve(pomdp: &Pomdp, horizon: usize, options: &Options, found: &mut Solutio
 }
 
 impl Solution {
-    /// Takes a joint policy if its value, as `check` computes it, is larger; returns whether it is.
+    /// Accepts a joint policy if its value, as `check` computes it, is larger. Returns whether it is.
     fn offer(&mut self, pomdp: &Pomdp, agents: Vec<PolicyGraph>, stop: &Stop) -> bool {
         let policy = JointPolicy { agents };
         let Ok(worth) = check::worth_in_team(pomdp, &policy, stop) else { return false };
@@ -143,7 +143,7 @@ impl Solution {
         let first = pomdp.agents.iter().zip(&policy.agents);
         self.first_decision =
             first.map(|(agent, graph)| (agent.name.clone(), graph.actions[graph.nodes[0].action].clone())).collect();
-        // each sum has as many terms as joint memories and states at most
+        // each sum has at most as many terms as there are joint memories and states
         let terms = |step: usize| {
             let of_step = |graph: &PolicyGraph| graph.nodes.iter().filter(|node| node.step == step).count() as f64;
             policy.agents.iter().map(of_step).product::<f64>() * pomdp.states.len() as f64

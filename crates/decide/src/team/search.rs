@@ -1,10 +1,10 @@
-//! The best joint policy of a team, exactly where that has room.
+//! The best joint policy of a team, exactly if that has room.
 //!
 //! Branch and bound over joint decision rules, step by step (Szer, Charpillet and Zilberstein, "MAA*: a heuristic
-//! search algorithm for solving decentralized POMDPs", UAI 2005). The bound of a partial policy is what agents that
-//! share all observations reach from there. Histories of an agent that leave it equal beliefs about the state and about
-//! the others are one (Oliehoek, Whiteson and Spaan, "Lossless clustering of histories in decentralized POMDPs", AAMAS
-//! 2009). The first policy comes from [`Ascent`](super::ascent::Ascent).
+//! search algorithm for solving decentralized POMDPs", UAI 2005). The bound of a partial policy is the value that
+//! agents with shared observations reach from there. Histories of an agent with equal beliefs about the state and about
+//! the other agents are merged (Oliehoek, Whiteson and Spaan, "Lossless clustering of histories in decentralized
+//! POMDPs", AAMAS 2009). The first policy comes from [`Ascent`](super::ascent::Ascent).
 
 use crate::model::{PolicyGraph, PolicyNode, Pomdp};
 use crate::process::{Process, best, dot};
@@ -12,31 +12,32 @@ use crate::stop::Stop;
 use crate::tuning::DIGITS;
 use std::collections::BTreeMap;
 
-/// For each agent and each of its histories at a step, an action.
+/// An action for each agent and each of its histories at a step.
 type Rule = Vec<Vec<usize>>;
 
-/// For each agent, each of its histories and each of its observations, the history of the next step.
+/// The history of the next step for each agent, each of its histories and each of its observations.
 type Leads = Vec<Vec<Vec<Option<usize>>>>;
 
-/// What agents that share their observations have at most from an unnormalised belief, with some steps to go.
+/// An upper bound on the value of agents with shared observations, from the number of steps to go and an unnormalised
+/// belief.
 pub(super) type Shared<'a> = &'a dyn Fn(usize, &[f64]) -> f64;
 
-/// What all agents together have seen up to a step.
+/// A joint history: the observations of all agents up to a step.
 struct Joint {
-    /// Of each agent, the number of its history.
+    /// The number of each agent's history.
     own: Vec<usize>,
-    /// For each state, the probability of it and of these histories.
+    /// For each state, its joint probability with these histories.
     belief: Vec<f64>,
 }
 
 /// The histories of a step.
 struct Stage {
-    /// Number of histories of each agent.
+    /// The number of histories of each agent.
     sizes: Vec<usize>,
     joints: Vec<Joint>,
 }
 
-/// A joint policy: the rules of each step, and where observations lead.
+/// A joint policy: the rules of each step, and the histories to which observations lead.
 #[derive(Clone, Default)]
 struct Plan {
     rules: Vec<Rule>,
@@ -49,35 +50,36 @@ pub(super) struct Team<'a> {
     horizon: usize,
     shared: Shared<'a>,
     stop: &'a Stop,
-    /// Joint histories of a step, at most.
+    /// The largest number of joint histories of a step.
     most: usize,
     /// The value that a policy must exceed.
     best: f64,
-    /// Differences that are no improvement.
+    /// The difference up to which a value is no improvement.
     tolerance: f64,
     found: Option<Plan>,
     path: Plan,
-    /// Bounds that were computed.
+    /// The number of bounds that were computed.
     pub nodes: u64,
-    /// The largest number of joint histories of a step.
+    /// The largest number of joint histories of a step so far.
     pub widest: usize,
     is_complete: bool,
 }
 
-/// A step's payoffs: for each joint history, one for each joint action.
+/// The payoffs of a step, one for each joint history and each joint action.
 struct Game {
     step: usize,
     stage: Stage,
     payoffs: Vec<Vec<f64>>,
-    /// For each joint action, what each agent does.
+    /// For each joint action, the action of each agent.
     actions: Vec<Vec<usize>>,
-    /// What the steps before gave.
+    /// The expected reward of the earlier steps.
+    /// The discount of the step.
     before: f64,
     weight: f64,
 }
 
 impl<'a> Team<'a> {
-    /// A search that has not begun.
+    /// Returns a search that has not begun.
     pub fn new(pomdp: &'a Pomdp, horizon: usize, shared: Shared<'a>, most: usize, stop: &'a Stop) -> Self {
         Team {
             pomdp,
@@ -95,8 +97,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Searches all policies that can be better than a value by more than `tolerance`. Returns the graphs of the best
-    /// one found, if any, and whether the search is complete.
+    /// Searches all policies that may exceed the value `best` by more than `tolerance`. Returns the graphs of the best
+    /// one found, or `None` if there is none, and whether the search is complete.
     pub fn run(&mut self, best: f64, tolerance: f64) -> (Option<Vec<PolicyGraph>>, bool) {
         (self.best, self.tolerance) = (best, tolerance);
         let agents = self.pomdp.agents.len();
@@ -139,7 +141,7 @@ impl<'a> Team<'a> {
         self.stop.is_set()
     }
 
-    /// Chooses an action for the next history that has none; the last agent's of the last step are best replies.
+    /// Chooses an action for the next history that has none. In the last step, the last agent takes best replies.
     fn choose(&mut self, game: &Game, chosen: &mut Vec<Vec<Option<usize>>>) {
         if self.is_stopped() {
             return;
@@ -168,7 +170,7 @@ impl<'a> Team<'a> {
         chosen[agent][own] = None;
     }
 
-    /// Takes the rule of a step: the policy is complete, or the next step follows.
+    /// Completes the rule of a step: the policy is complete, or the search descends to the next step.
     fn finish(&mut self, game: &Game, chosen: &[Vec<Option<usize>>]) {
         let (value, replies) = bound(game, chosen);
         if game.before + value <= self.best + self.tolerance {
@@ -198,7 +200,7 @@ impl<'a> Team<'a> {
         let _ = (self.path.rules.pop(), self.path.leads.pop());
     }
 
-    /// The histories of the next step; `None` where they have no room.
+    /// Returns the histories of the next step, or `None` if they have no room.
     fn expand(&mut self, stage: &Stage, rule: &Rule, step: usize) -> Option<(Stage, Leads)> {
         let (pomdp, states) = (self.pomdp, self.pomdp.states.len());
         let seen: Vec<usize> = pomdp.agents.iter().map(|agent| agent.observations.len()).collect();
@@ -233,8 +235,8 @@ fn joint_action(pomdp: &Pomdp, rule: &Rule, own: &[usize]) -> usize {
     agents.fold(0, |joint, ((agent, rule), &own)| joint * agent.actions.len() + rule[own])
 }
 
-/// What the payoffs sum to at most under partly chosen rules, and the last agent's best replies: the largest payoff of
-/// each joint history, but one action for each of the last agent's histories.
+/// Returns an upper bound on the sum of payoffs under partly chosen rules, and the last agent's best replies. It takes
+/// the largest payoff of each joint history, but one action for each of the last agent's histories.
 fn bound(game: &Game, chosen: &[Vec<Option<usize>>]) -> (f64, Vec<usize>) {
     let last = chosen.len() - 1;
     let replies = game.actions.iter().map(|action| action[last] + 1).max().unwrap_or(1);
@@ -254,8 +256,8 @@ fn bound(game: &Game, chosen: &[Vec<Option<usize>>]) -> (f64, Vec<usize>) {
     (best.iter().map(|(_, value)| value).sum(), best.into_iter().map(|(reply, _)| reply).collect())
 }
 
-/// Merges the histories of each agent that leave it the same beliefs about the state and the others; returns what each
-/// history has become.
+/// Merges the histories of each agent that have equal beliefs about the state and the other agents. Returns the merged
+/// history of each history.
 fn clusters(joints: &mut Vec<Joint>, agents: usize) -> Vec<BTreeMap<usize, usize>> {
     let numbered = |joints: &[Joint], i: usize| -> BTreeMap<usize, usize> {
         let known: BTreeMap<usize, usize> = joints.iter().map(|joint| (joint.own[i], 0)).collect();
@@ -286,7 +288,8 @@ fn clusters(joints: &mut Vec<Joint>, agents: usize) -> Vec<BTreeMap<usize, usize
     }
 }
 
-/// For each history of an agent, its class: histories with equal probabilities of states and the others' histories.
+/// Returns for each history of an agent its class: histories of a class have equal probabilities of states and the
+/// others' histories.
 fn alike(joints: &[Joint], agent: usize) -> BTreeMap<usize, usize> {
     let mut mass: BTreeMap<usize, f64> = BTreeMap::new();
     for joint in joints {
@@ -308,7 +311,7 @@ fn alike(joints: &[Joint], agent: usize) -> BTreeMap<usize, usize> {
     given.into_iter().map(class).collect()
 }
 
-/// The graph of each agent's policy.
+/// Returns the graph of each agent's policy.
 fn graphs(pomdp: &Pomdp, plan: &Plan) -> Vec<PolicyGraph> {
     let graph = |i: usize| {
         let agent = &pomdp.agents[i];

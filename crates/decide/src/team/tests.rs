@@ -1,4 +1,4 @@
-//! Joint policies against enumeration of all of them, and published values.
+//! Joint policies, compared with enumeration of all of them and with published values.
 
 use crate::check;
 use crate::model::{JointPolicy, Policy, PolicyGraph, PolicyNode, Pomdp};
@@ -7,7 +7,7 @@ use crate::stop::Stop;
 use crate::tests::process;
 use crate::{Options, Solution, solve_pomdp};
 
-/// Two agents before two doors (Nair et al., 2003), in this project's own words.
+/// Returns the problem of two agents before two doors (Nair et al., 2003), in a description of this project.
 fn tiger() -> Pomdp {
     let mut text = String::from(
         "agents: 2\ndiscount: 1\nvalues: reward\nstates: left right\nstart: uniform\nactions:\nlisten ol or\n\
@@ -51,7 +51,7 @@ fn the_tiger_of_a_team_has_its_published_values() {
     }
 }
 
-/// A process of two agents with random tables; the second one's sizes differ from the first one's.
+/// Returns a process of two agents with random tables; the agents differ in the numbers of actions and observations.
 fn random(rng: &mut Rng) -> Pomdp {
     let row = |rng: &mut Rng, count: u64| -> String {
         let parts: Vec<u64> = (0..count).map(|_| rng.below(4)).collect();
@@ -79,7 +79,7 @@ fn random(rng: &mut Rng) -> Pomdp {
     process(&text)
 }
 
-/// The best of all joint policies of two steps.
+/// Returns the value of the best of all joint policies of two steps.
 fn best_of_all(pomdp: &Pomdp) -> f64 {
     let graph = |agent: usize, code: usize| -> PolicyGraph {
         let own = &pomdp.agents[agent];

@@ -1,7 +1,7 @@
-//! Thermal cycling (Möbius, Neklioudov, Díaz-Sánchez, Hoffmann, Fachat, Schreiber, "Optimization by thermal cycling",
-//! 1997) on large cores: anneals that begin at the best solution, warmed up again, after which each part of it that has
-//! become cheaper is kept (partition crossover, as Whitley, Hains, Howe, 2009, of tours). Every thread has a walk; each
-//! takes the better parts of what the best of them has found.
+//! Thermal cycling on large problems (Möbius, Neklioudov, Díaz-Sánchez, Hoffmann, Fachat, Schreiber, "Optimization by
+//! thermal cycling", 1997). Anneals begin at the best solution, warmed up again; afterwards each component of the
+//! changes that lowers the cost is kept (partition crossover, as Whitley, Hains, Howe, 2009, for tours). Every thread
+//! has a walk. Each walk takes the better components of the best solution of all walks.
 
 mod walk;
 
@@ -21,7 +21,7 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
 
-/// Variables between two looks at the stop flag and at the work that is left.
+/// Variables between two checks of the stop flag and of the remaining work.
 const TURN: usize = 1 << 12;
 
 /// Makes the driver.
@@ -33,29 +33,34 @@ pub(crate) struct Cycling {
     rng: Rng,
     rounds: u32,
     walkers: Vec<Walker>,
-    /// Work of a visit and of a move, some nanoseconds each.
+    /// Work of a visit and of a move, in nanoseconds of one CPU core.
     work: (u64, u64),
-    /// The least sum of entries that the pool was told of.
+    /// The lowest walk energy that was offered to the pool.
     told: i64,
 }
 
 struct Walker {
     rng: Rng,
     walk: CyclingWalk,
-    /// The best that it knows, its energy, and the hash of the pool's best that it has heard of.
+    /// The best assignment of this walk.
     known: Vec<u16>,
+    /// The energy of `known`.
     energy: i64,
+    /// The hash of the pool's best elite that was last merged.
     heard: u64,
-    /// Where it is: the sweep, of how many, the next variable, and the moves before this sweep.
+    /// The present sweep.
     sweep: u32,
+    /// Number of sweeps of the anneal, without greedy ones.
     sweeps: u32,
+    /// The next variable of the sweep.
     at: usize,
+    /// The moves before this sweep.
     before: u64,
-    /// Where the anneal began.
+    /// The index of the anneal's initial temperature, which is the highest one halved `top` times.
     top: usize,
     tops: Bandit,
     spent: u64,
-    /// Anneals since one found something.
+    /// Number of anneals since the last improvement.
     in_vain: u32,
 }
 
@@ -120,23 +125,24 @@ impl Walker {
         walker
     }
 
-    /// The next anneal begins.
+    /// Begins the next anneal.
     fn warm(&mut self) {
         (self.sweep, self.at, self.before, self.spent) = (0, 0, self.walk.moves, 0);
         self.top = self.tops.choose(self.rng.unit());
     }
 }
 
-/// A walker's part of a round.
+/// A walker's slice of a round.
 struct Turn<'a> {
     walker: &'a mut Walker,
-    /// Where the warmest anneals begin.
+    /// The highest initial temperature of anneals.
     hot: f64,
     core: CyclingTables<'a>,
-    /// The pool's best.
+    /// The best elite of the pool.
     best: &'a Elite,
-    /// Of a visit and of a move; and of the round.
+    /// Work of a visit and of a move.
     work: (u64, u64),
+    /// Work of the slice.
     limit: u64,
     stop: &'a Stop,
 }
@@ -176,7 +182,7 @@ impl pulp::WithSimd for Turn<'_> {
 }
 
 impl Turn<'_> {
-    /// A sweep is over, and the anneal once a greedy one has changed nothing. Returns what merging took.
+    /// Ends a sweep, and the anneal if a greedy sweep has changed nothing. Returns the work of merging.
     #[inline(always)]
     fn end_sweep(&mut self) -> u64 {
         let walker = &mut *self.walker;
@@ -192,7 +198,7 @@ impl Turn<'_> {
             changed += walker.walk.take_better(self.core, &self.best.values, self.stop);
         }
         let work = walker.known.len() as u64 + 2 * changed as u64 * self.work.1;
-        // a merge that was cut short may be worse than what is known
+        // a merge that was cut short may be worse than the walk's best
         if self.stop.is_set() {
             return work;
         }
@@ -216,7 +222,7 @@ impl Driver for Cycling {
     }
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        // where all threads make one anneal together, walks of their own found no more (results/scale)
+        // if all threads make one anneal together, separate walks found no more (results/scale)
         context.is_large() && !context.is_vast() && context.tables.all_copied() && !context.is_for_sums()
     }
 
@@ -237,7 +243,7 @@ impl Driver for Cycling {
     }
 
     fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
-        // walks begin again at the pool's best
+        // walks begin again at the best elite of the pool
         self.walkers.clear();
         self.told = i64::MAX;
     }

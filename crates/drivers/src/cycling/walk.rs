@@ -1,5 +1,5 @@
-//! An assignment with the cost of every value under the others' values kept: sweeps that read one row a variable, and
-//! the better parts of another assignment.
+//! A walk of thermal cycling: an assignment with the cost of every value, given the values of the other variables, kept
+//! up to date. Sweeps read one row for each variable. Components of another assignment can be merged in.
 
 use crate::core::layout::MoveLayout;
 use crate::error::Error;
@@ -11,22 +11,24 @@ use crate::rng::{Rng, below};
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
 
-/// What a walk reads.
+/// The tables that a walk reads.
 #[derive(Clone, Copy)]
 pub(super) struct CyclingTables<'a> {
     pub tables: &'a ValueTables,
     pub layout: &'a MoveLayout,
 }
 
-/// One assignment.
+/// The state of a walk.
 #[derive(Clone, Debug)]
 pub(super) struct CyclingWalk {
     pub kept: Kept,
     pub moves: u64,
     weights: Vec<u32>,
-    /// Of the merge: variables that differ and were not reached yet, a part, and the values that it had.
+    /// For merging: whether each variable differs and was not reached yet.
     differs: Vec<bool>,
+    /// For merging: the variables of a component.
     part: Vec<u32>,
+    /// For merging: the values of the component's variables before.
     had: Vec<u16>,
 }
 
@@ -44,8 +46,8 @@ impl CyclingWalk {
         self.kept.set(tables, layout, v, value);
     }
 
-    /// Some of the variables take a value each at a temperature, in their order: of two values the other one as
-    /// Metropolis would, else one of all by a heat bath.
+    /// Assigns the variables of a range in their order at a temperature: variables of two values by the Metropolis
+    /// rule, others by a heat bath.
     #[inline(always)]
     pub fn sweep(
         &mut self,
@@ -86,7 +88,7 @@ impl CyclingWalk {
         }
     }
 
-    /// Some of the variables take their best values.
+    /// Assigns the variables of a range their best values.
     #[inline(always)]
     pub fn descend(&mut self, core: CyclingTables<'_>, variables: std::ops::Range<usize>) {
         for v in variables {
@@ -101,10 +103,10 @@ impl CyclingWalk {
         }
     }
 
-    /// Where it differs from another assignment, the graph falls into parts that do not see each other: takes those of
-    /// the other one that are cheaper. Returns how many variables differed; fewer where `stop` is set, and parts are
-    /// left as they are. Unlike [`PartitionCrossover`] it goes through what differs, not all functions, and keeps the
-    /// costs.
+    /// Takes over the components of the differences from another assignment that lower the cost (the differing
+    /// variables induce components of the constraint graph). Returns the number of differing variables, or fewer if
+    /// `stop` is set, which leaves the remaining components as they are. Unlike [`PartitionCrossover`] it visits only
+    /// the differences instead of all functions, and keeps the costs up to date.
     ///
     /// [`PartitionCrossover`]: crate::core::crossover::PartitionCrossover
     #[inline(always)]
@@ -205,7 +207,7 @@ mod tests {
             let mut best = a.clone();
             merge.take_better(&tables, &mut best, &b, rng.draw(), &stop).expect("no stop is set");
             let best = CyclingWalk::new(core, best, &stop).expect("no stop is set");
-            // the other one compares costs before they are shifted
+            // the partition crossover compares costs before they are rounded by shifting
             assert!(walk.kept.energy == best.kept.energy || tables.shift > 0, "case {case}");
             mixed += u32::from(walk.kept.values != a && walk.kept.values != b);
         }

@@ -1,7 +1,8 @@
-//! Ejection chains, for networks with hard functions: a move changes a variable, then makes each hard function hold
-//! that this violates by changing another of its variables, whose functions come next, and so on; then neighbours of
-//! all that has changed take cheaper values. The whole is taken or undone as simulated annealing does (Glover, 1996, on
-//! ejection chains). What warm is follows from what moves cost; walks double where they find nothing better.
+//! Ejection chains, for networks with hard functions (after Glover, 1996, on ejection chains). A move changes a
+//! variable. Then it repairs each hard function that this violates by changing another of its variables, whose
+//! functions come next, and so on. Finally neighbours of all changed variables take values of lower cost. Simulated
+//! annealing accepts or undoes the whole chain. The initial temperature follows from the costs of moves. Walks double
+//! in length if they find nothing better.
 
 mod walk;
 
@@ -27,17 +28,17 @@ pub(crate) struct Ejection {
     rng: Rng,
     rounds: u32,
     walkers: Vec<Walker>,
-    /// The variables that have a choice.
+    /// The variables that have more than one value and a function.
     free: Vec<u32>,
 }
 
 struct Walker {
     rng: Rng,
-    /// None before its first round.
+    /// The walk; `None` before the first round.
     walk: Option<ChainWalk>,
-    /// What moves of earlier walks cost on average.
+    /// Average cost of a move of earlier walks.
     climb: f64,
-    /// The least that the pool was told.
+    /// The lowest energy that was offered to the pool.
     told: i64,
 }
 
@@ -47,7 +48,8 @@ impl Ejection {
     }
 
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
-        // without elites, or without a choice, a round counts as a whole one: alone, it is the bounds' turn
+        // without elites, or without a choice, a round counts as a full one, so that a driver alone leaves time to
+        // bounds
         let none = Effort { work: ROUND_WORK, ..Effort::default() };
         let tables = &context.tables;
         let Some(layout) = context.layout(stop)? else { return Ok(none) };
@@ -82,7 +84,7 @@ impl Ejection {
 }
 
 impl Walker {
-    /// Walks for so much work. Returns what it found that is better than before.
+    /// Walks for `work`. Returns the assignments that are better than before.
     fn turn(
         &mut self,
         core: ChainTables<'_>,
@@ -113,7 +115,7 @@ impl Walker {
         Ok((effort, found))
     }
 
-    /// The next walk, from one of the elites.
+    /// Returns the next walk, which begins at an elite.
     fn begin(
         &mut self,
         core: ChainTables<'_>,
@@ -123,7 +125,7 @@ impl Walker {
     ) -> Result<ChainWalk, Error> {
         self.climb = last.as_ref().and_then(ChainWalk::climb).unwrap_or(self.climb);
         let length = last.map_or(FIRST_LENGTH * core.free.len() as u64, |last| last.next_length());
-        // the best of all, or any
+        // the best elite, or any
         let elite = &elites[if self.rng.below(2) == 0 { 0 } else { self.rng.index(elites.len()) }];
         let warmth = self.climb / f64::from(1u32 << self.rng.below(COOLER));
         let allowed = elite.energy.violations == 0;
@@ -167,8 +169,8 @@ mod tests {
         SearchContext::new(&Arc::new(problem.clone()), price(problem), None, rng)
     }
 
-    /// Sums of binary variables, each the last one plus a variable: no single variable may change. A sum stands behind
-    /// its variable.
+    /// Returns a problem of sums of binary variables. Each sum is the last one plus a variable, so that no single
+    /// variable may change. Each sum follows its variable.
     fn sums(n: u32, target: u32, rng: &mut Rng) -> Problem {
         let domains: Vec<u32> = (0..n).flat_map(|k| [2, k + 2]).collect();
         let mut unary: Vec<Vec<i64>> = domains.iter().map(|&domain| vec![0; domain as usize]).collect();
@@ -216,7 +218,7 @@ mod tests {
                 let differing = values.iter().zip(before.state().0).filter(|(a, b)| a != b).count();
                 undone += u32::from(differing == 0);
                 compound += u32::from(differing > 1);
-                // prices may be so low that soft costs pay for a violation
+                // prices may be so low that soft costs outweigh a violation
                 if allowed && i64::from(tables.hard) > 2 * walk.energy().abs().max(before.energy().abs()) {
                     allowed = tables.energy(values).violations == 0;
                     assert!(allowed);
@@ -237,7 +239,7 @@ mod tests {
             let problem = sums(n, target, &mut rng);
             let mut context = context(&problem, &mut rng);
             context.portable = true;
-            // the dearest selection first
+            // the selection of highest cost first
             let mut order: Vec<u32> = (0..n).collect();
             let cost = |k: u32| problem.unary[2 * k as usize][1];
             order.sort_by_key(|&k| std::cmp::Reverse(cost(k)));

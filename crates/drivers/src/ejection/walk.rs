@@ -1,4 +1,4 @@
-//! A walk of compound moves, with the cost of every value under the others' values kept.
+//! A walk of ejection chains, with the cost of every value, given the values of the other variables, kept up to date.
 
 use crate::core::layout::{Affected, MoveLayout};
 use crate::error::Error;
@@ -9,18 +9,18 @@ use crate::tuning::ejection::{COLD, LOOK_WORK};
 use crate::tuning::walks::LOOK_EVERY;
 use crate::value_tables::{Row, ValueTables};
 
-/// What a walk reads.
+/// The tables that a walk reads.
 #[derive(Clone, Copy)]
 pub(super) struct ChainTables<'a> {
     pub tables: &'a ValueTables,
     pub layout: &'a MoveLayout,
-    /// The variables that have a choice.
+    /// The variables that have more than one value and a function.
     pub free: &'a [u32],
-    /// Work of a move, at most.
+    /// Largest work of a move.
     pub longest: u64,
 }
 
-/// A few moves, compiled for the vector units of the machine they run on.
+/// A few moves, compiled for the vector instruction set of the machine.
 struct Steps<'a> {
     walk: &'a mut ChainWalk,
     core: ChainTables<'a>,
@@ -41,27 +41,28 @@ impl pulp::WithSimd for Steps<'_> {
     }
 }
 
-/// One assignment, on its way from warm to cold.
+/// The state of a walk, whose temperature falls.
 #[derive(Clone, Debug)]
 pub(super) struct ChainWalk {
     kept: Kept,
-    /// Whether no function forbids it.
+    /// Whether the assignment is feasible.
     allowed: bool,
-    /// That of the first assignment.
+    /// The energy of the first assignment.
     begun: i64,
     pub best: Vec<u16>,
     pub best_energy: i64,
-    /// The variables that taken moves have changed since the best, some more than once.
+    /// The variables that accepted moves have changed since the best assignment, some more than once.
     newer: Vec<u32>,
-    /// Temperature of the first move, and the moves until it is cold.
+    /// The temperature of the first move.
     warmth: f64,
+    /// Number of moves of the walk.
     length: u64,
     pub moves: u64,
-    /// The variables that the move at work has changed, with the values that they had, and the number of the move by
-    /// which each variable was changed last.
+    /// The variables that the present move has changed, with their values before it.
     changed: Vec<(u32, u16)>,
+    /// For each variable, the number of the last move that changed it.
     by: Vec<u64>,
-    /// Sum and number of what complete moves would have cost.
+    /// Sum and number of the cost increases of complete moves.
     climbs: (i64, u64),
     pub work: u64,
     pub ratings: u64,
@@ -97,7 +98,7 @@ impl ChainWalk {
         })
     }
 
-    /// Its values, and what each value would cost.
+    /// Returns the values, and the cost of each value.
     #[cfg(test)]
     pub fn state(&self) -> (&[u16], &[i32]) {
         (&self.kept.values, &self.kept.costs)
@@ -108,23 +109,23 @@ impl ChainWalk {
         self.kept.energy
     }
 
-    /// Whether it is cold.
+    /// Returns whether all moves are made.
     pub fn is_over(&self) -> bool {
         self.moves >= self.length
     }
 
-    /// What complete moves that cost something cost on average; none where none was made.
+    /// Returns the average cost of complete moves that increase the cost; `None` if there was none.
     pub fn climb(&self) -> Option<f64> {
         let (sum, count) = self.climbs;
         (count > 0).then(|| sum as f64 / count as f64)
     }
 
-    /// Moves of the walk after it.
+    /// Returns the number of moves of the next walk.
     pub fn next_length(&self) -> u64 {
         if self.best_energy < self.begun { self.length } else { self.length.saturating_mul(2) }
     }
 
-    /// Moves for so much work.
+    /// Makes moves for `work`.
     pub fn advance(&mut self, core: ChainTables<'_>, work: u64, rng: &mut Rng, stop: &Stop) {
         let end = self.work.saturating_add(work);
         while self.work < end && !self.is_over() && !stop.is_set() {
@@ -132,7 +133,7 @@ impl ChainWalk {
         }
     }
 
-    /// One compound move, taken or undone.
+    /// Makes one compound move, and accepts or undoes it.
     #[inline(always)]
     fn step(&mut self, core: ChainTables<'_>, rng: &mut Rng) {
         self.moves += 1;
@@ -161,7 +162,7 @@ impl ChainWalk {
         }
     }
 
-    /// That the move is taken.
+    /// Records an accepted move.
     #[inline(always)]
     fn note(&mut self) {
         if self.newer.len() < self.kept.values.len() {
@@ -179,7 +180,7 @@ impl ChainWalk {
         }
     }
 
-    /// A variable, one of a violated function if there are any, and the cheapest of some of its other values.
+    /// Draws a variable, one of a violated function if there are any, and the best of some of its other values.
     #[inline(always)]
     fn begin(&mut self, core: ChainTables<'_>, rng: &mut Rng) -> (usize, u16) {
         let draw = |rng: &mut Rng| core.free[rng.index(core.free.len())] as usize;
@@ -192,7 +193,7 @@ impl ChainWalk {
             (v, self.work) = (found, self.work + work);
         }
         let domain = core.tables.domain(v);
-        // from one value to all others, small and large choices alike
+        // the number of candidate values is between one and all, with small and large numbers alike
         let tried = (domain as f64).powf(rng.unit()) as usize;
         let first = rng.index(domain);
         let tried = (first..first + tried.clamp(1, domain)).map(|value| value % domain);
@@ -203,8 +204,8 @@ impl ChainWalk {
         (v, value as u16)
     }
 
-    /// Makes functions hold that changes have violated, each by one variable that has not changed yet, whose value is
-    /// then the cheapest. Whether all of them could be.
+    /// Repairs the functions that changes have violated. Each is repaired by one variable that has not changed yet,
+    /// with its value of lowest cost. Returns whether all could be repaired.
     #[inline(always)]
     fn repair(&mut self, core: ChainTables<'_>, rng: &mut Rng) -> bool {
         let ChainTables { tables, layout, .. } = core;
@@ -236,8 +237,8 @@ impl ChainWalk {
         true
     }
 
-    /// Of the variables of a function on `v` that have not changed, the one and its value under which the function
-    /// allows all at the least cost.
+    /// Returns the variable of a function on `v`, among those that have not changed, and its value that repair the
+    /// function at the lowest cost.
     #[inline(always)]
     fn cheapest(&mut self, core: ChainTables<'_>, v: usize, rows: &[Affected], rng: &mut Rng) -> Option<(usize, u16)> {
         let (mut found, mut ties) = (None, 0);
@@ -264,7 +265,7 @@ impl ChainWalk {
         found
     }
 
-    /// Gives the neighbours of what has changed cheaper values, each once.
+    /// Gives the neighbours of changed variables values of lower cost, each once.
     #[inline(always)]
     fn settle(&mut self, core: ChainTables<'_>) {
         let (begun, mut next) = (self.work, 0);
@@ -303,13 +304,13 @@ impl ChainWalk {
         self.work += 20 + rows.iter().map(|row| core.layout.range(row.variable as usize).len() as u64 / 2).sum::<u64>();
     }
 
-    /// The value that the variable of a row has.
+    /// Returns the present value of the variable of a row.
     #[inline(always)]
     fn value(&self, row: &Affected) -> u16 {
         self.kept.values[row.variable as usize]
     }
 
-    /// What the function of a row that `v` moves costs by the value of the row's variable.
+    /// Returns the costs of the function of a row, which `v` affects, for each value of the row's variable.
     #[inline(always)]
     fn entries<'a>(&self, core: ChainTables<'a>, v: usize, row: &Affected) -> Row<'a> {
         let others = row.shift(core.layout, &self.kept.values);

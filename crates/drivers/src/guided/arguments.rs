@@ -1,4 +1,4 @@
-//! What the kernel of trajectories takes and returns.
+//! The structs that the kernel of trajectories reads and writes.
 
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
@@ -6,7 +6,7 @@ use crate::device::ValidAsZeroBits;
 use crate::device::shared::device_structs;
 
 device_structs! {
-    /// `kernels/trajectory.cuh`: TrajectoryProgress.
+    /// The struct `TrajectoryProgress` of `kernels/trajectory.cuh`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(super) struct TrajectoryProgress as "TrajectoryProgress" {
         pub energy: i64,
@@ -35,7 +35,7 @@ device_structs! {
 }
 
 device_structs! {
-    /// `kernels/trajectory.cuh`: Batch.
+    /// The struct `Batch` of `kernels/trajectory.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct BatchArgument as "Batch" {
         pub states: u64,

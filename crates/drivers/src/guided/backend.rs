@@ -1,5 +1,5 @@
-//! Where the states of the guided search live. The host decides how long and how hot trajectories are and which states
-//! begin again; a backend makes the trajectories, with the same states on the CPU and on a device.
+//! Backends of the guided search. The host decides the lengths and temperatures of trajectories and which states
+//! restart. A backend makes the trajectories, with equal states on the CPU and on a device.
 
 use super::round_context::RoundContext;
 use super::state::GuidedState;
@@ -16,10 +16,10 @@ use crate::tuning::guided::MOST_KEPT;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'a> {
-    /// Where the streams of all trajectories come from.
+    /// The seed of the streams of all trajectories.
     pub draw: u64,
     pub schedule: Schedule,
-    /// By slot, with the choice that it is.
+    /// For each state, the arm of the bandit and its trajectory.
     pub trajectories: &'a [(usize, Trajectory)],
 }
 
@@ -31,30 +31,30 @@ impl Batch<'_> {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrajectoryResult {
-    /// Whether the trajectory came to its end, and was not cut by a stop.
+    /// Whether the trajectory was completed, and not cut by a stop.
     pub complete: bool,
-    /// Whether the state is better than before, also by a part of a trajectory.
+    /// Whether the state is better than before, possibly by a part of the trajectory.
     pub better: bool,
-    /// Assignments that changed a value, those of the settling pass included.
+    /// Changed values, including those of the final pass.
     pub moves: u64,
     pub picks: Picks,
-    /// A variable that had no value of any weight, and the value that it kept.
+    /// A variable all of whose values had weight 0, and the value that it kept.
     pub weightless: Option<(usize, u16)>,
     pub senseless: Option<(u32, u16)>,
-    /// A variable with a value whose weight is no number, where the heuristic itself cannot tell.
+    /// A variable with a value whose weight is not a number, if the heuristic itself cannot report it.
     pub strange: Option<usize>,
     pub fault: Option<String>,
 }
 
 pub(crate) trait Backend: Send {
-    /// New states at some assignments, one each.
+    /// Creates new states, one at each of the assignments.
     fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError>;
 
-    /// Lets a state begin again at an assignment; what it remembers stays.
+    /// Restarts a state at an assignment. Its memory stays.
     fn begin(&mut self, round: &RoundContext<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError>;
 
-    /// Every state makes a child by a trajectory, which replaces it unless it is worse. Returns the result of each. A
-    /// stop cuts trajectories that have not ended, of which at most the best assignment is kept, if it is better.
+    /// Makes a child of every state by a trajectory. The child replaces the state unless it is worse. Returns the
+    /// result of each. A stop cuts trajectories short; of these only the best assignment is kept, if it is better.
     fn run(&mut self, visit: &Visit<'_>, batch: &Batch<'_>, stop: &Stop) -> Result<Vec<TrajectoryResult>, DeviceError>;
 
     fn energy(&self, slot: usize) -> i64;
@@ -63,34 +63,34 @@ pub(crate) trait Backend: Send {
 
     fn bytes(&self) -> u64;
 
-    /// What it took to compile what makes the trajectories, where that was done for this run.
+    /// Returns the compilation of the kernel, if it was compiled for this run.
     fn compiled(&self) -> Option<Compiled> {
         None
     }
 
-    /// How much work they do in the time that a core of the CPU does one unit.
+    /// Returns the speed of trajectories relative to one core of the CPU.
     fn speed(&self) -> u64 {
         1
     }
 }
 
-/// States of the CPU, and a child of each.
+/// The states on the CPU, and a child of each.
 #[derive(Debug, Default)]
 pub(crate) struct CpuBackend {
     pub states: Vec<GuidedState>,
     children: Vec<GuidedState>,
-    /// Whether states keep the cost of each value.
+    /// Whether states keep the cost of each value up to date.
     keeps: bool,
 }
 
 impl CpuBackend {
-    /// The ground that its states stand on.
+    /// Returns the round's context with this backend's choice of keeping costs.
     fn round<'a>(&self, round: &RoundContext<'a>) -> RoundContext<'a> {
         RoundContext { keeps: self.keeps, ..*round }
     }
 }
 
-/// Whether so many states keep the costs of all values, and not make them at each visit.
+/// Returns whether `states` states keep the costs of all values up to date, instead of computing them at each visit.
 pub(crate) fn keeps(round: &RoundContext<'_>, states: usize) -> bool {
     round.context.tables.all_copied() && round.layout.moves() * states <= MOST_KEPT
 }
@@ -119,7 +119,7 @@ impl Backend for CpuBackend {
     fn run(&mut self, visit: &Visit<'_>, batch: &Batch<'_>, stop: &Stop) -> Result<Vec<TrajectoryResult>, DeviceError> {
         let visit = Visit { round: self.round(&visit.round), heuristic: visit.heuristic };
         if visit.round.guidance.is_some() {
-            // states keep their values in the form that guidance_count read
+            // states also keep their values in the form that mini-buckets read
             self.states.iter_mut().filter(|state| state.wide.is_empty()).for_each(GuidedState::widen);
         }
         let slots = self.states.iter_mut().zip(&mut self.children).zip(batch.trajectories).enumerate();

@@ -1,5 +1,5 @@
-//! States of the guided search on a device: `kernels/trajectory.cuh` makes whole trajectories, with the rows that the
-//! annealing kernels have and the same moves as the CPU.
+//! States of the guided search on a device. `kernels/trajectory.cuh` makes complete trajectories, with the rows of the
+//! annealing kernels and moves equal to those of the CPU.
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
@@ -22,18 +22,18 @@ use crate::tuning::guided::{KEEP, LENGTHS, LONGEST, MANY, SPEED, STARTS};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// Temperatures of the passes of a turn, at most.
+/// Largest number of temperatures of a batch.
 const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
 const NONE: u32 = u32::MAX;
 
 pub(crate) struct CudaBackend {
     cuda: Arc<Cuda>,
-    /// A stream to tell long trajectories to end on.
+    /// A stream for telling long trajectories to end.
     aside: Arc<CudaStream>,
     network: NetworkOnDevice,
     shape: Shape,
     run: Kernel,
-    /// Bytes of shared memory that a block takes.
+    /// Bytes of shared memory of a block.
     shared: u32,
     compiled: Compiled,
     portable: bool,
@@ -49,12 +49,12 @@ struct States {
     temperatures: CudaSlice<f64>,
     order: CudaSlice<u32>,
     stop: CudaSlice<u32>,
-    /// `progress` as it was read last.
+    /// The last copy of `progress`.
     told: Vec<TrajectoryProgress>,
 }
 
 impl CudaBackend {
-    /// A device without states, for `states` of them where that is known.
+    /// Opens a device without states. `states` is their number, if it is known.
     pub fn new(
         cuda: &Arc<Cuda>,
         round: &RoundContext<'_>,
@@ -64,7 +64,7 @@ impl CudaBackend {
         let context = round.context;
         let network = NetworkOnDevice::new(cuda, round, heuristic)?;
         let possibilities = (0..context.variables()).map(|v| context.tables.domain(v)).max().unwrap_or(0);
-        // the name is the kernel's template argument already
+        // the name is already the kernel's template argument
         let of_values =
             Heuristic { name: String::new(), possibilities, width: 1, parts: 1, keep: KEEP, largest_sum: u64::MAX };
         let shape =
@@ -79,7 +79,7 @@ impl CudaBackend {
         Ok(CudaBackend { cuda, aside, network, shape, run, shared, compiled, portable, states: None })
     }
 
-    /// States that fill the device.
+    /// Returns the number of states that occupy the whole device.
     pub fn suitable(&self) -> Result<usize, DeviceError> {
         let threads = self.shape.threads * self.shape.groups();
         let blocks = self.run.blocks_per_multiprocessor(threads, self.shared)?;
@@ -87,14 +87,14 @@ impl CudaBackend {
         Ok(resident.min(self.most()?))
     }
 
-    /// States that there is memory for.
+    /// Returns the number of states for which there is memory.
     pub fn most(&self) -> Result<usize, DeviceError> {
         let one = 4 * (self.network.words + self.network.variables) + 8 * self.room();
         let fitting = (self.cuda.free_memory()? as usize / 2 / one).min(u32::MAX as usize / 8);
         Ok(fitting.min(most_states(one)).max(1))
     }
 
-    /// 64-bit words that a child takes: its active set, and the state's words.
+    /// Returns the 64-bit words of a child: its active set and the state's words.
     fn room(&self) -> usize {
         self.network.variables.div_ceil(64) + self.network.working_words.div_ceil(2)
     }
@@ -110,7 +110,7 @@ fn missing() -> DeviceError {
 
 impl Backend for CudaBackend {
     fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
-        // memory goes back before more is taken
+        // the old memory is freed before new memory is allocated
         self.states = None;
         let (cuda, network, count) = (&self.cuda, &self.network, starts.len());
         let mut words = vec![0; count * network.words];
@@ -162,7 +162,7 @@ impl Backend for CudaBackend {
             });
             trajectories.extend([first, trajectory.passes]);
         }
-        // long trajectories begin first: a launch ends with its last one
+        // long trajectories begin first, because a launch ends with its last one
         let mut order: Vec<u32> = (0..batch.trajectories.len() as u32).collect();
         order.sort_by_key(|&slot| Reverse(batch.trajectories[slot as usize].1.passes));
         cuda.write(&trajectories, &mut states.trajectories)?;
@@ -187,8 +187,8 @@ impl Backend for CudaBackend {
         let (count, threads) = (argument.count.div_ceil(groups), self.shape.threads * groups);
         let blocks = Blocks { count, threads, shared: self.shared };
         let problem: &NetworkProblem = &self.network.problem;
-        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
-        // number.
+        // SAFETY: the arguments are the kernel's; all memory that it reads and writes was allocated for this problem
+        // and number of states.
         unsafe {
             self.run.launch(cuda.stream(), blocks, |arguments| arguments.arg(&argument).arg(problem))?;
         }
@@ -223,7 +223,7 @@ impl Backend for CudaBackend {
     }
 }
 
-/// What a device tells of a state's trajectory; nothing of one that was ended.
+/// Returns the result of a state's trajectory on a device; an empty one if the trajectory was cut by a stop.
 fn landed(visit: &Visit<'_>, slot: usize, progress: &TrajectoryProgress) -> TrajectoryResult {
     if progress.outcome == STOPPED {
         return TrajectoryResult::default();

@@ -1,5 +1,5 @@
-//! Trajectories on a device against the CPU's: the same states, energies and picks after every round. Without a GPU
-//! they are skipped.
+//! Trajectories on a device against the CPU's: equal states, energies and counts after every round. Without a GPU they
+//! are skipped.
 
 use super::tests::outcome;
 use super::*;
@@ -13,7 +13,7 @@ use crate::reduce::Reducer;
 use fangs_testing::cores::{price, random_dense};
 use fangs_testing::gpu;
 
-/// Looks at everything that a device knows.
+/// A heuristic that reads all inputs of a device.
 #[derive(Debug)]
 struct Everything;
 
@@ -80,18 +80,18 @@ impl ValueHeuristic for Everything {
     }
 }
 
-/// A context with bounds of values, which are not proven.
+/// Returns a context with bounds of values, which are not proven.
 fn context(problem: &Arc<Problem>, population: usize) -> SearchContext {
     let mut rng = Rng::new(9);
     let mut context = SearchContext::new(problem, price(problem), Some(population), &mut rng);
     context.portable = true;
-    // trajectories of 24 passes at most
+    // trajectories of at most 24 passes
     context.sweep_work = ROUND_WORK / (STATES as u64 * 24);
     context.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
     context
 }
 
-/// Rounds side by side.
+/// Compares rounds on both sides.
 fn compare(
     cuda: &Arc<Cuda>,
     name: &str,
@@ -169,7 +169,7 @@ fn from_files(network: &Network) -> Vec<Arc<dyn ValueHeuristic>> {
     FILES.iter().enumerate().map(read).collect()
 }
 
-/// All heuristics of the list run on a device, and one that looks at everything.
+/// Returns all heuristics of the list, each of which runs on a device, and one that reads all inputs.
 fn known() -> Vec<Arc<dyn ValueHeuristic>> {
     let mut known = heuristics::all();
     assert!(known.iter().all(|heuristic| heuristic.cuda().is_some()));
@@ -177,7 +177,7 @@ fn known() -> Vec<Arc<dyn ValueHeuristic>> {
     known
 }
 
-/// Every heuristic that a core is for, and files, on a kind of networks.
+/// Tests every heuristic that suits a problem, and those in files, on a kind of network.
 fn trajectories(kind: &str, parameters: &[(&str, &str)], population: usize) {
     let Some(cuda) = gpu() else { return };
     let network = generate(kind, parameters, 3).expect("it can be made");
@@ -213,7 +213,7 @@ fn trajectories_of_groups_of_several_warps() {
     trajectories("potts", &[("side", "6"), ("d", "40")], 3);
 }
 
-/// Photographs, some of which must not be taken with others; functions of two and three of them.
+/// Returns a problem of photographs, some of which exclude others, with functions of two and three variables.
 fn photographs(rng: &mut Rng, n: usize) -> Problem {
     let domains: Vec<u32> = (0..n).map(|_| 2 + rng.below(3) as u32).collect();
     let unary =
@@ -264,7 +264,7 @@ fn states_begin_again_as_on_the_cpu() {
     }
 }
 
-/// Changes a value in passing, or proposes one that is not there.
+/// A heuristic that changes a value of a group in passing, or proposes one beyond the domain.
 #[derive(Debug)]
 struct Careless {
     beyond: bool,

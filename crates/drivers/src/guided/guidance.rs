@@ -1,4 +1,4 @@
-//! Mini-buckets to be guided by: where each variable stands in their order, and their tables on a device.
+//! Guidance by mini-buckets: the position of each variable in their order, and their tables on a device.
 
 use super::round_context::Guidance;
 use crate::device::shared::device_structs;
@@ -11,12 +11,12 @@ pub(crate) struct MiniBucketGuidance {
     outcome: Arc<Outcome>,
     positions: Vec<u32>,
     order: Vec<u32>,
-    /// Of all that there were.
+    /// The number of this guidance, counted over the run.
     number: u64,
 }
 
 impl MiniBucketGuidance {
-    /// `None` where the mini-buckets' messages are not there.
+    /// Returns `None` if the messages of the mini-buckets are not available.
     pub fn new(outcome: &Arc<Outcome>, number: u64) -> Option<MiniBucketGuidance> {
         let to_go = outcome.cost_to_go()?;
         let order: Vec<u32> = (0..to_go.positions()).rev().map(|position| to_go.variable(position)).collect();
@@ -27,7 +27,7 @@ impl MiniBucketGuidance {
         Some(MiniBucketGuidance { outcome: outcome.clone(), positions, order, number })
     }
 
-    /// Whether a device can look values up.
+    /// Returns whether a device can look up the messages.
     pub fn is_dense(&self) -> bool {
         self.outcome.cost_to_go().is_some_and(|to_go| to_go.is_dense())
     }
@@ -39,7 +39,7 @@ impl MiniBucketGuidance {
 }
 
 device_structs! {
-    /// `heuristics/network.cuh`: Guidance.
+    /// The struct `Guidance` of `heuristics/network.cuh`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct GuidanceArgument as "Guidance" {
         order: u64,
@@ -60,10 +60,10 @@ pub(crate) struct GuidanceOnDevice {
 }
 
 impl GuidanceOnDevice {
-    /// Uploads mini-buckets; `shift` bits of a cost are a unit of the rows.
+    /// Uploads mini-buckets. `shift` is the number of bits by which costs are shifted to the units of rows.
     ///
     /// # Errors
-    /// The device's, or their messages are no dense tables.
+    /// [`DeviceError`] if the device fails, or if messages are not dense tables.
     pub fn new(cuda: &Cuda, guidance: &Guidance<'_>, shift: u32) -> Result<GuidanceOnDevice, DeviceError> {
         let sparse = || DeviceError::Unusable("tables of the mini-buckets are no dense ones".into());
         let made = guidance.to_go.terms().ok_or_else(sparse)?;
@@ -86,7 +86,7 @@ impl GuidanceOnDevice {
     }
 }
 
-/// Uploads pieces one after the other; they need not be put together first.
+/// Uploads pieces one after the other, without concatenating them first.
 fn upload<T: DeviceRepr + ValidAsZeroBits>(cuda: &Cuda, pieces: &[&[T]]) -> Result<CudaSlice<T>, DeviceError> {
     let mut all = cuda.zeros(pieces.iter().map(|piece| piece.len()).sum::<usize>().max(1))?;
     let mut first = 0;

@@ -1,4 +1,4 @@
-//! Why a heuristic made no pick: some trajectories on the CPU whose visits are watched.
+//! Explains why a heuristic drew no samples, by some observed trajectories on the CPU.
 
 use super::backend::{Backend, Batch, CpuBackend};
 use super::round_context::RoundContext;
@@ -15,11 +15,11 @@ struct Watched<'a> {
     seen: Mutex<Seen>,
 }
 
-/// What visits had in common.
+/// The observations of all visits.
 #[derive(Debug, Default)]
 struct Seen {
     is_active: bool,
-    /// The least and the largest number of each scalar, by its place in the list; empty before the first visit.
+    /// The lowest and the highest number of each scalar input, by its index in the list; empty before the first visit.
     ranges: Vec<(f64, f64)>,
 }
 
@@ -33,7 +33,7 @@ impl ValueHeuristic for Watched<'_> {
     }
 
     fn active(&self, inputs: &Inputs<'_>) -> bool {
-        // what one in CUDA alone would say is not known here; that it held nowhere is
+        // the condition of a heuristic in CUDA is unknown here, but it is known that it never held
         let is_active = !self.heuristic.is_for_devices() && self.heuristic.active(inputs);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.is_active |= is_active;
@@ -52,8 +52,8 @@ impl ValueHeuristic for Watched<'_> {
     }
 }
 
-/// What to say of a heuristic that has made no pick: its condition, and the inputs of that which never changed. Nothing
-/// where it is active in trajectories from `starts`.
+/// Returns a message about a heuristic that has drawn no samples: its condition, and the inputs of the condition that
+/// never changed. Returns `None` if it is active in trajectories from `starts`.
 pub(crate) fn explain(
     round: &RoundContext<'_>,
     heuristic: &dyn ValueHeuristic,
@@ -64,7 +64,7 @@ pub(crate) fn explain(
     let watched = Watched { heuristic, seen: Mutex::default() };
     let (mut backend, trajectories) = (CpuBackend::default(), vec![(0, trajectory); starts.len()]);
     let batch = Batch { draw: 0, schedule: round.context.schedule, trajectories: &trajectories };
-    // the CPU's trajectories do not fail
+    // trajectories on the CPU do not fail
     backend.open(round, starts).ok()?;
     let results = backend.run(&Visit { round: *round, heuristic: &watched }, &batch, stop).ok()?;
     let seen = watched.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ pub(crate) fn explain(
     }
     let (condition, reads) = heuristic.condition();
     let constant = INPUTS.iter().zip(&seen.ranges).filter(|(input, (least, largest))| {
-        // groups are the file's own, and not known here
+        // groups belong to the file of the heuristic and are not known here
         let known = input.kind == Kind::Scalar && input.needs != Needs::GROUP;
         known && reads.any(input.needs) && least == largest
     });

@@ -1,17 +1,17 @@
 //! Search steered by a plug-in heuristic: a population of states, each of which makes trajectories of FANG passes.
 //!
-//! A child of each state makes a trajectory: passes over all variables, in which the heuristic weighs values and FANG
-//! draws, while the temperature falls; what its neighbourhood proposes is tried in between; a pass of cheapest values
-//! ends it. The child is the best assignment of its trajectory, and replaces its parent where it is not worse, as in
-//! `anneal`: so states drift over plateaus, no better one is lost, and heuristics may go uphill within a trajectory as
-//! they like. (Metropolis' rule between parent and child would count the temperature twice.) How long trajectories are
-//! and how hot they begin goes by what paid.
+//! A child of each state makes a trajectory. In its passes over all variables the heuristic computes weights of values
+//! and FANG samples, while the temperature falls. Between passes, groups proposed by the heuristic's neighbourhood are
+//! tried. A pass of lowest-cost values ends the trajectory. The child is the best assignment of its trajectory, and
+//! replaces its parent unless it is worse, as in `anneal`. So states drift over plateaus, no better one is lost, and
+//! heuristics may go uphill within a trajectory. (Metropolis' rule between parent and child would count the temperature
+//! twice.) A bandit chooses the lengths and initial temperatures of trajectories by their gains.
 //!
-//! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics
-//! change few values; where tables are too large, and on a device, they are made at each visit.
+//! Costs of all values are kept up to date as in tabu search ([`MoveLayout`]), because passes of most heuristics change
+//! few values. If tables are too large, and on a device, costs are computed at each visit.
 //!
-//! The host decides which trajectories come next and which states begin again; where the states live is a `Backend`:
-//! the CPU's, or a device's with the same states after every round.
+//! The host decides which trajectories come next and which states restart. The states belong to a `Backend`: on the
+//! CPU, or on a device with equal states after every round.
 
 mod arguments;
 mod backend;
@@ -76,27 +76,27 @@ pub(crate) struct Guided {
     heuristic: Arc<dyn ValueHeuristic>,
     rng: Rng,
     asserts: bool,
-    /// As long as it works.
+    /// The device, while it works.
     device: Option<Arc<Cuda>>,
     backend: Box<dyn Backend>,
-    /// Of each state the trajectories since the last better one; none before the first round.
+    /// For each state, the number of trajectories since the last improvement; empty before the first round.
     stalled: Vec<u32>,
-    /// Of the core, made when first asked for.
+    /// The layout of the problem, made when it is first needed.
     layout: Option<Arc<MoveLayout>>,
     schedule: Option<Schedule>,
     bandit: Bandit,
     guidance: Option<MiniBucketGuidance>,
-    /// Mini-buckets that guided so far.
+    /// Number of mini-buckets that have guided so far.
     guidance_count: u64,
-    /// Whether nonsense of the heuristic was reported.
+    /// Whether invalid behaviour of the heuristic was reported.
     reported: bool,
-    /// Whether it has drawn a value or proposed a group.
+    /// Whether the heuristic has sampled a value or proposed a group.
     acted: bool,
 }
 
 impl Guided {
-    /// A driver that has not begun; its trajectories are a device's where there is one and the heuristic has a text for
-    /// it. With `asserts` every assignment is verified.
+    /// Creates a driver without states. Its trajectories are made on the device, if there is one and the heuristic has
+    /// a CUDA source. With `asserts` every assignment is verified.
     pub fn new(heuristic: Arc<dyn ValueHeuristic>, asserts: bool, device: Option<Arc<Cuda>>, rng: Rng) -> Self {
         Guided {
             heuristic,
@@ -115,14 +115,14 @@ impl Guided {
         }
     }
 
-    /// A random assignment, or what the heuristic makes of it.
+    /// Returns a random assignment, or what the heuristic makes of it.
     fn start(heuristic: &dyn ValueHeuristic, context: &SearchContext, rng: &mut Rng) -> Vec<u16> {
         let mut values: Vec<u16> =
             (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
         if let Some(start) = heuristic.start() {
             let shown = values.clone();
             start.start(&context.view(&shown), rng, &mut values);
-            // what is beyond a domain is no value
+            // values beyond a domain are invalid
             for (v, value) in values.iter_mut().enumerate() {
                 *value = (*value).min(context.tables.domain(v) as u16 - 1);
             }
@@ -130,7 +130,7 @@ impl Guided {
         values
     }
 
-    /// The trajectories of a round.
+    /// Returns the trajectories of a round.
     fn trajectories(&mut self, context: &SearchContext) -> Vec<(usize, Trajectory)> {
         let longest = (ROUND_WORK / (STATES as u64 * context.sweep_work).max(1)).clamp(SHORTEST, LONGEST);
         let mut choose = |_| {
@@ -142,13 +142,13 @@ impl Guided {
     }
 }
 
-/// A trajectory of those that open a run.
+/// Returns a trajectory for opening a run.
 fn opening_trajectory(context: &SearchContext) -> Trajectory {
     let most = OPENING_WORK / (OPENING_STATES as u64 * context.sweep_work).max(1);
     Trajectory { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
 }
 
-/// Whether a heuristic that is for devices only runs on one: what to say to the user where it does not.
+/// Checks whether a heuristic that is for devices runs on the device. Returns a message for the user if it does not.
 pub fn ready(
     context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
@@ -164,19 +164,19 @@ pub fn ready(
     if context.variables() == 0 {
         return Ok(());
     }
-    // what is compiled is kept
+    // compiled kernels are cached
     let layout = layout_of(context);
     let round = RoundContext::new(context, &layout, heuristic.needs(), asserts);
     let backend = CudaBackend::new(cuda, &round, heuristic, wanted(context));
     backend.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// How many states there are to be, where that does not depend on the device.
+/// Returns the number of states, if it does not depend on the device.
 fn wanted(context: &SearchContext) -> Option<usize> {
     context.population.map(|wanted| wanted.max(1)).or(context.portable.then_some(STATES))
 }
 
-/// Where rows stand, and which a change of a value changes.
+/// Returns the layout of a problem's moves.
 fn layout_of(context: &SearchContext) -> Arc<MoveLayout> {
     let no_stop = Stop::new();
     let layout = context.layout(&no_stop).expect("no stop is set").cloned();
@@ -196,15 +196,15 @@ impl Driver for Guided {
         BEGIN
     }
 
-    /// Trajectories on the CPU that set out from the first solution, by states that are not kept: before a device is
-    /// there, and where a run must be the same with it.
+    /// Makes trajectories on the CPU from the first solution, by temporary states: before a device is open, and in a
+    /// repeatable run, whose result must not depend on the device.
     fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
         let may = !self.heuristic.is_for_devices() && (self.device.is_none() || context.portable);
         let first = pool.elites().first().filter(|_| may && context.variables() > 0)?.values.clone();
         let layout = layout_of(context);
         let round = RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts);
         let mut start = |slot: usize| match self.heuristic.start() {
-            // half of them where the heuristic begins, if it says where
+            // every second one begins at the heuristic's own start, if it has one
             Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, context, &mut self.rng.split()),
             _ => first.clone(),
         };
@@ -213,7 +213,7 @@ impl Driver for Guided {
         let visit = Visit { round: RoundContext { incumbent: Some(&first), ..round }, heuristic: &*self.heuristic };
         let batch = Batch { draw: self.rng.draw(), schedule: context.schedule, trajectories: &trajectories };
         let (mut backend, mut effort) = (CpuBackend::default(), Effort::default());
-        // the CPU's trajectories do not fail
+        // trajectories on the CPU do not fail
         backend.open(&round, starts).ok()?;
         let results = backend.run(&visit, &batch, stop).ok()?;
         self.account(context, &backend, &trajectories, &results, &mut effort);
@@ -224,7 +224,7 @@ impl Driver for Guided {
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
-        // without a device there is nothing to do for a heuristic in CUDA
+        // without a device a heuristic in CUDA has nothing to do
         if context.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
@@ -240,7 +240,7 @@ impl Driver for Guided {
         };
         let mut effort = Effort::default();
         if let Err(error) = self.advance(&round, pool, stop, &mut effort) {
-            // what was found is in the pool: new states begin on the CPU
+            // the pool has the elites, and new states begin on the CPU
             self.device = None;
             self.stalled.clear();
             effort.lost = Some(error);
@@ -257,7 +257,7 @@ impl Driver for Guided {
         self.guidance_count += 1;
         if let Some(guidance) = MiniBucketGuidance::new(outcome, self.guidance_count) {
             if !guidance.is_dense() && self.device.is_some() {
-                // what states on a device have found is in the pool: new ones begin on the CPU
+                // the pool has the elites of the device's states, and new states begin on the CPU
                 self.stalled.clear();
             }
             self.guidance = Some(guidance);
@@ -278,8 +278,8 @@ impl Driver for Guided {
         let layout = layout_of(context);
         let round = RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts);
         let moved = slots.iter().map(|&slot| self.backend.values(slot)).collect::<Result<Vec<_>, _>>();
-        // what states remember is by the old core's values. A device that fails now fails again in the next round,
-        // which says so
+        // the memory of states refers to the old problem's values. A device that fails now fails again in the next
+        // round, which reports it
         if let Ok(moved) = moved
             && let Ok(count) = self.choose(&round, &mut Effort::default())
         {
@@ -295,13 +295,13 @@ impl Driver for Guided {
 }
 
 impl Guided {
-    /// Where trajectories are made from now on, by how many states. `effort` tells why it is not the device where there
-    /// is one, and of fewer states than were asked for.
+    /// Chooses the backend of the next trajectories and returns the number of states. `effort` receives the reason if
+    /// it is not the device although there is one, or if there are fewer states than requested.
     fn choose(&mut self, round: &RoundContext<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
         let context = round.context;
         let wanted = wanted(context);
         let on_host = |told: &mut Option<String>| match context.population {
-            // its assignments, and lists of numbers for variables and for values; and the same of its child
+            // its values, and lists of numbers for variables and for values; twice, for its child
             Some(wanted) => {
                 let state = size_of::<GuidedState>() + 24 * context.variables() + 4 * context.tables.moves();
                 clipped(wanted, most_states(2 * state), told)
@@ -319,7 +319,7 @@ impl Guided {
             self.backend = Box::new(CpuBackend::default());
             return Ok(on_host(&mut effort.clipped));
         }
-        // memory goes back before more is taken
+        // the old memory is freed before new memory is allocated
         self.backend = Box::new(CpuBackend::default());
         let backend = CudaBackend::new(device, round, &*self.heuristic, wanted)?;
         let count = match wanted {
@@ -330,7 +330,7 @@ impl Guided {
         Ok(count)
     }
 
-    /// First states.
+    /// Creates the first states.
     fn open(
         &mut self,
         round: &RoundContext<'_>,
@@ -366,7 +366,7 @@ impl Guided {
         self.account(context, &*self.backend, &trajectories, &results, effort);
         let better = (0..results.len()).filter(|&slot| results[slot].better).collect();
         if results.iter().any(|result| !result.complete) {
-            // the run is over: what was found counts, nothing else begins
+            // the run is over: results count, and nothing else begins
             effort.nonsense = self.report(round, &results, stop);
             return self.offer(round, pool, better);
         }
@@ -383,7 +383,7 @@ impl Guided {
         self.bandit.update();
         self.offer(round, pool, better)?;
         let begun = self.renew(round, pool)?;
-        // random assignments are nothing to others
+        // random assignments are useless to other drivers
         if self.heuristic.start().is_some() {
             self.offer(round, pool, begun)?;
         }
@@ -391,7 +391,7 @@ impl Guided {
         Ok(())
     }
 
-    /// What the trajectories came to.
+    /// Adds up the results of trajectories.
     fn account(
         &self,
         context: &SearchContext,
@@ -405,7 +405,7 @@ impl Guided {
         let n = context.variables() as u64;
         let passes: u64 = trajectories.iter().map(|(_, trajectory)| u64::from(trajectory.passes) + 1).sum();
         let moves: u64 = results.iter().map(|result| result.moves).sum();
-        // a visit looks at its row, a change at its neighbours' rows, twice
+        // a visit reads its row, and a change reads its neighbours' rows, twice
         let change = 2 * context.sweep_work / n.max(1);
         picks.settled = moves.saturating_sub(picks.changed + picks.taken_changed);
         effort.moves = moves;
@@ -415,7 +415,7 @@ impl Guided {
         effort.picks = picks;
     }
 
-    /// Offers the assignments of the best of some states.
+    /// Offers the best of some states to the pool.
     fn offer(&self, round: &RoundContext<'_>, pool: &mut Pool, mut slots: Vec<usize>) -> Result<(), DeviceError> {
         slots.sort_by_key(|&slot| (self.backend.energy(slot), slot));
         slots.truncate(POOL);
@@ -423,7 +423,7 @@ impl Guided {
             let values = self.backend.values(slot)?;
             let (told, counted) = (self.backend.energy(slot), round.energy(&values));
             if told != counted && self.device.is_some() && round.exact() {
-                // a device's memory or a kernel is wrong; the CPU's own states are what `--assert` is for
+                // memory or a kernel of the device is faulty; `--assert` covers the states of the CPU
                 let cause = format!("a state's cost is {told}, counted again {counted}");
                 return Err(DeviceError::Failed { what: "comparing energies".into(), cause });
             }
@@ -432,8 +432,8 @@ impl Guided {
         Ok(())
     }
 
-    /// States that have stalled begin again: at an elite of the pool, or where the heuristic begins. Returns the
-    /// latter.
+    /// Restarts states that have stagnated, at an elite of the pool or at the heuristic's start. Returns those of the
+    /// latter kind.
     fn renew(&mut self, round: &RoundContext<'_>, pool: &Pool) -> Result<Vec<usize>, DeviceError> {
         let mut begun = Vec::new();
         for slot in 0..self.stalled.len() {

@@ -1,4 +1,4 @@
-//! A core on a device, and the text that weighs its values: `heuristics/network.cuh`.
+//! A problem on a device, and the kernel source that weighs its values: `heuristics/network.cuh`.
 
 use super::arguments::{BatchArgument, TrajectoryProgress};
 use super::guidance::{GuidanceArgument, GuidanceOnDevice};
@@ -16,15 +16,15 @@ use crate::heuristics::cuda::{MEMBERS, expression, source_of};
 use crate::heuristics::{Needs, ValueHeuristic, View};
 use crate::value_tables::ValueTables;
 
-/// When a value was left that never was.
+/// The pass at which a value was left that was never left.
 const NEVER: u32 = u32::MAX;
-/// Words of a child behind a state's: what a visit came to, and what was strange.
+/// Words of a child after those of a state: the result of a visit, and a variable with a strange weight.
 const OWN: usize = 2;
 /// Words of a member of a group.
 const MEMBER: usize = 3;
 
 device_structs! {
-    /// `heuristics/network.cuh`: NetworkProblem.
+    /// The struct `NetworkProblem` of `heuristics/network.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct NetworkProblem as "NetworkProblem" {
         core: CoreArgument,
@@ -51,13 +51,13 @@ device_structs! {
     }
 }
 
-/// A core on a device, and the heuristic that weighs its values.
+/// A problem on a device, and the heuristic that weighs its values.
 pub(crate) struct NetworkOnDevice {
     pub problem: NetworkProblem,
     pub source: Source,
     needs: Needs,
     pub variables: usize,
-    /// Words of a state: its values, and what it remembers.
+    /// Words of a state: its values and its memory.
     pub words: usize,
     pub working_words: usize,
     ages: std::ops::Range<usize>,
@@ -69,7 +69,7 @@ pub(crate) struct NetworkOnDevice {
     _held: Held,
 }
 
-/// Why a heuristic's trajectories on a core are the CPU's, if they are.
+/// Returns why a heuristic's trajectories must be made on the CPU; `None` if they need not.
 pub(crate) fn unfit(context: &SearchContext, heuristic: &dyn ValueHeuristic) -> Option<String> {
     let name = heuristic.name();
     if heuristic.cuda().is_none() {
@@ -92,7 +92,7 @@ fn source(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool)
     )
 }
 
-/// Its kernels: an instance of each heuristic that has a text.
+/// Returns the driver's kernel sources: an instance for each heuristic that has one.
 pub fn sources() -> Vec<Source> {
     let of = |(place, heuristic): (usize, &std::sync::Arc<dyn ValueHeuristic>)| {
         let source = source(&**heuristic, place % 3 == 1, place % 2 == 1, place % 5 == 2)?;
@@ -103,7 +103,7 @@ pub fn sources() -> Vec<Source> {
 }
 
 impl NetworkOnDevice {
-    /// Uploads a core that is not [`unfit`].
+    /// Uploads a problem that is not [`unfit`].
     pub fn new(cuda: &Cuda, round: &RoundContext<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
         let (context, layout) = (round.context, round.layout);
         let needs = heuristic.needs();
@@ -166,14 +166,14 @@ impl NetworkOnDevice {
         })
     }
 
-    /// The words of a state that remembers nothing.
+    /// Fills in the words of a state without memory.
     pub fn begin(&self, words: &mut [u32], values: &[u16]) {
         words.fill(0);
         words[self.ages.clone()].fill(NEVER);
         words.iter_mut().zip(values).for_each(|(word, &value)| *word = value.into());
     }
 
-    /// Uploads what others have found since: the best assignment, bounds of values, mini-buckets.
+    /// Uploads the results of other drivers and bounds: the incumbent, bounds of values, mini-buckets.
     pub fn look(&mut self, cuda: &Cuda, round: &RoundContext<'_>) -> Result<(), DeviceError> {
         if let (true, Some(values)) = (self.needs.any(Needs::INCUMBENT), round.incumbent) {
             let values: Vec<u32> = values.iter().map(|&value| value.into()).collect();
@@ -191,7 +191,7 @@ impl NetworkOnDevice {
         }
         let guidance = round.guidance.as_ref().filter(|_| self.needs.any(Needs::H));
         if self.guidance.as_ref().map(|known| known.number) != guidance.map(|guidance| guidance.number) {
-            // memory goes back before more is taken
+            // the old memory is freed before new memory is allocated
             self.guidance = None;
             self.guidance = guidance.map(|guidance| GuidanceOnDevice::new(cuda, guidance, self.shift)).transpose()?;
         }
@@ -201,7 +201,7 @@ impl NetworkOnDevice {
     }
 }
 
-/// The network's values that the core's values come from, by place.
+/// Returns the network's value for each value of the problem, by move.
 fn origins(view: &View<'_>, tables: &ValueTables, layout: &MoveLayout) -> Vec<u32> {
     let mut origins = vec![0; layout.moves()];
     for v in 0..tables.variables() {
@@ -212,7 +212,7 @@ fn origins(view: &View<'_>, tables: &ValueTables, layout: &MoveLayout) -> Vec<u3
     origins
 }
 
-/// The tables of a heuristic, one after the other: by place or by variable.
+/// Returns the tables of a heuristic, one after the other, by move or by variable.
 fn numbers(heuristic: &dyn ValueHeuristic, view: &View<'_>, tables: &ValueTables, layout: &MoveLayout) -> Vec<f64> {
     let n = tables.variables();
     let mut numbers = Vec::new();
@@ -234,7 +234,8 @@ fn numbers(heuristic: &dyn ValueHeuristic, view: &View<'_>, tables: &ValueTables
     numbers
 }
 
-/// Of each incidence, as a core on a device has them, whether it is its function's first: where all are read once.
+/// Returns for each incidence, in the order of a device, whether it is its function's first, at which the function
+/// counts.
 fn counted(tables: &ValueTables) -> Vec<u32> {
     let of = |v: usize| {
         let mut own: Vec<_> = tables.incidences(v).iter().zip(tables.functions_on(v)).collect();

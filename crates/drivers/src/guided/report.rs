@@ -1,4 +1,4 @@
-//! What a run says of a heuristic that does something senseless, or nothing.
+//! Reports about a heuristic that behaves invalidly, or does nothing.
 
 use super::backend::TrajectoryResult;
 use super::round_context::RoundContext;
@@ -8,7 +8,7 @@ use crate::stop::Stop;
 use crate::tuning::guided::OPENING_STATES;
 
 impl Guided {
-    /// What the heuristic did that makes no sense, or that it did nothing, told once.
+    /// Returns a message if the heuristic behaved invalidly or did nothing, once.
     pub(super) fn report(
         &mut self,
         round: &RoundContext<'_>,

@@ -12,7 +12,7 @@ fn photographs_come_in_until_each_other_one_clashes() {
     let mut rng = Rng::new(1);
     for _ in 0..50 {
         let n = 5 + rng.index(20);
-        // taken in it costs nothing, left out its weight
+        // a photograph costs nothing if taken, and its weight if not
         let unary = (0..n).map(|_| vec![0, 1 + rng.below(9) as Cost]).collect();
         let clash = Table::dense(vec![FORBIDDEN, 0, 0, 0]);
         let pairs = (0..n as u32).flat_map(|v| (0..v).map(move |u| [u, v])).filter(|_| rng.below(3) == 0);

@@ -1,4 +1,4 @@
-//! How fast the passes of a heuristic are.
+//! The speed of a heuristic's passes.
 
 use super::backend::{Backend, Batch, CpuBackend};
 use super::cuda;
@@ -15,11 +15,11 @@ use crate::threads;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Trajectories as the driver makes them: passes on the colder half of the schedule, and one that settles.
+/// Trajectories as the driver makes them: passes on the colder half of the schedule, and a final greedy one.
 const TRAJECTORY: Trajectory = Trajectory { passes: 15, start: 0.5 };
 
-/// Measures trajectories from random assignments, and on from where they end. Returns for each the milliseconds of a
-/// pass of all states; `None` if a device does not take the core or the heuristic.
+/// Measures trajectories from random assignments, and from where they end. Returns for each the milliseconds of a pass
+/// of all states; `None` if a device does not support the problem or the heuristic.
 pub fn passes(
     context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
@@ -42,7 +42,7 @@ pub fn passes(
     let visit = Visit { round, heuristic };
     let trajectories = vec![(0, TRAJECTORY); states];
     let mut times = Vec::with_capacity(repeats + 1);
-    // the first trajectory warms up
+    // the first trajectory is a warm-up
     for draw in 0..=repeats as u64 {
         let began = Instant::now();
         let _ = backend.run(

@@ -1,4 +1,4 @@
-//! A state of the guided search: an assignment, what its values cost, and what it remembers.
+//! A state of the guided search: an assignment, the costs of its values, and a memory of its passes.
 
 use super::round_context::RoundContext;
 use crate::core::layout::{UNWATCHED, ValueMove};
@@ -8,10 +8,10 @@ use crate::fang::Active;
 use crate::heuristics::Needs;
 use crate::rng::Rng;
 
-/// The pass of what never happened.
+/// The number of the pass of an event that never happened.
 const NEVER: u32 = u32::MAX;
 
-/// What a state remembers of its passes, where the heuristic looks at it; by variable and value, and by variable.
+/// The memory of a state, if the heuristic reads it; `left` and `taken` by variable and value, `visits` by variable.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     left: Vec<u32>,
@@ -24,29 +24,31 @@ pub(crate) struct GuidedState {
     pub values: Vec<u16>,
     active: Active,
     rng: Option<Rng>,
-    /// Cost of each value under the others' values, above the variable's floor; empty where it is not kept.
+    /// The cost of each value, given the values of the other variables, above the variable's floor; empty if it is not
+    /// kept.
     costs: Vec<i32>,
-    /// How many functions each value violates; empty where they are not needed.
+    /// The number of functions that each value violates; empty if it is not needed.
     conflicts: Vec<i32>,
-    /// The values once more, as guidance_count read them; empty where there is none.
+    /// A copy of the values in the form that mini-buckets read; empty if there are none.
     pub wide: Vec<u32>,
     memory: Memory,
     /// The sum of the rows' entries.
     pub energy: i64,
-    /// The least energy of any trajectory.
+    /// The lowest energy of all trajectories.
     pub record: i64,
     /// The best assignment of this trajectory after its first move.
     best: Vec<u16>,
     pub best_energy: i64,
     moved: bool,
-    /// Passes made, and as many at the last record.
+    /// Passes made.
     pub pass: u32,
+    /// The value of `pass` at the last record.
     pub improved: u32,
     pub temperature: f64,
     pub picks: Picks,
-    /// Assignments that changed a value, those of the settling pass included.
+    /// Changed values, including those of the final pass.
     pub moves: u64,
-    /// A variable that had no value of any weight, and the value that it kept.
+    /// A variable all of whose values had weight 0, and the value that it kept.
     pub weightless: Option<(usize, u16)>,
     pub senseless: Option<(u32, u16)>,
     pub fault: Option<String>,
@@ -59,7 +61,7 @@ impl Clone for GuidedState {
         clone
     }
 
-    /// Keeps the vectors' memory. What counts a trajectory begins again.
+    /// Reuses the vectors' memory. The counters of a trajectory start again.
     fn clone_from(&mut self, source: &Self) {
         self.values.clone_from(&source.values);
         self.active.clone_from(&source.active);
@@ -92,7 +94,7 @@ impl fang::State for GuidedState {
 }
 
 impl GuidedState {
-    /// Goes to an assignment and computes again what goes with it. Memory stays.
+    /// Moves to an assignment and recomputes all data except the memory.
     pub fn begin(&mut self, round: &RoundContext<'_>, values: Vec<u16>) {
         let tables = &round.context.tables;
         let n = tables.variables();
@@ -124,12 +126,12 @@ impl GuidedState {
         }
     }
 
-    /// Keeps the values in the form that guidance_count read, too.
+    /// Makes the copy of the values in the form that mini-buckets read.
     pub fn widen(&mut self) {
         self.wide = self.values.iter().map(|&value| u32::from(value)).collect();
     }
 
-    /// The cost of each value of a variable, padding included.
+    /// Writes the cost of each value of a variable, including padding.
     #[inline(always)]
     pub fn costs(&self, round: &RoundContext<'_>, v: usize, row: &mut [i32]) {
         if self.costs.is_empty() {
@@ -139,7 +141,7 @@ impl GuidedState {
         }
     }
 
-    /// How many functions each value violates, padding included.
+    /// Writes the number of functions that each value violates, including padding.
     pub fn conflicts(&self, round: &RoundContext<'_>, v: usize, row: &mut [i32]) {
         if self.conflicts.is_empty() {
             round.count_conflicts(&self.values, v, row);
@@ -148,7 +150,7 @@ impl GuidedState {
         }
     }
 
-    /// Passes since the variable left the value at a place.
+    /// Returns the number of passes since the variable left the value of a move.
     #[inline]
     pub fn age(&self, place: usize) -> f64 {
         match self.memory.left[place] {
@@ -157,13 +159,13 @@ impl GuidedState {
         }
     }
 
-    /// The part of the variable's visits after which it had the value at a place.
+    /// Returns the part of the variable's visits after which it had the value of a move.
     #[inline]
     pub fn frequency(&self, v: usize, place: usize) -> f64 {
         f64::from(self.memory.taken[place]) / f64::from(self.memory.visits[v].max(1))
     }
 
-    /// A visit is over.
+    /// Records the end of a visit.
     #[inline(always)]
     pub fn visited(&mut self, round: &RoundContext<'_>, v: usize) {
         if let Some(visits) = self.memory.visits.get_mut(v) {
@@ -172,10 +174,10 @@ impl GuidedState {
         }
     }
 
-    /// Gives a variable another value, which costs `delta` more.
+    /// Gives a variable another value, which increases the cost by `delta`.
     #[inline(always)]
     pub fn take(&mut self, round: &RoundContext<'_>, v: usize, value: u16, delta: i64) {
-        // a best assignment is kept when it is left: a descent is not copied step by step
+        // the best assignment is copied when it is left, so that a descent is not copied step by step
         if delta > 0 && self.moved && self.energy <= self.best_energy {
             self.keep_best();
         }
@@ -205,14 +207,14 @@ impl GuidedState {
         }
     }
 
-    /// What a value would cost more than the one that the variable has.
+    /// Returns the change of the cost if the variable takes `value`.
     pub fn delta(&self, round: &RoundContext<'_>, v: usize, value: u16, row: &mut Vec<i32>) -> i64 {
         row.resize(round.layout.range(v).len(), 0);
         self.costs(round, v, row);
         i64::from(row[usize::from(value)]) - i64::from(row[usize::from(self.values[v])])
     }
 
-    /// The energy of the best assignment of this trajectory, or of the one before its first move.
+    /// Returns the energy of the best assignment of this trajectory, or of the one before its first move.
     pub fn least(&self) -> i64 {
         self.energy.min(self.best_energy)
     }
@@ -222,7 +224,7 @@ impl GuidedState {
         self.best_energy = self.energy;
     }
 
-    /// Ends a trajectory: the state goes back to its best assignment of it.
+    /// Ends a trajectory: the state returns to its best assignment.
     pub fn return_to_best(&mut self, round: &RoundContext<'_>, row: &mut Vec<i32>) {
         if self.energy <= self.best_energy {
             self.keep_best();
@@ -236,13 +238,13 @@ impl GuidedState {
         }
     }
 
-    /// After a trajectory that led nowhere better: its passes are remembered all the same.
+    /// Takes over the memory of a child whose trajectory found nothing better.
     pub fn learn_from(&mut self, child: &mut GuidedState) {
         std::mem::swap(&mut self.memory, &mut child.memory);
         (self.pass, self.improved, self.record) = (child.pass, child.improved, child.record);
     }
 
-    /// Compares what is kept up to date with what is computed again.
+    /// Compares the data kept up to date with recomputed ones.
     pub fn verify(&self, round: &RoundContext<'_>, v: usize) -> Result<(), String> {
         let mut row = vec![0; round.layout.range(v).len()];
         let mut fresh = row.clone();

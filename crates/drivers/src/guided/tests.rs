@@ -14,7 +14,7 @@ fn context(problem: &Arc<Problem>, rng: &mut Rng) -> SearchContext {
     SearchContext::new(problem, price(problem), Some(3), rng)
 }
 
-/// Mini-buckets of two variables.
+/// Returns mini-buckets of two variables.
 pub(crate) fn outcome(problem: &Arc<Problem>) -> Arc<Outcome> {
     let order = Order::greedy(problem, Method::MinFill, 1, &Stop::new());
     let plan = Plan::new(problem, &order, &Limits { z: Some(2), ..Limits::new(1 << 30) });
@@ -23,7 +23,7 @@ pub(crate) fn outcome(problem: &Arc<Problem>) -> Arc<Outcome> {
     Arc::new(run.finish().expect("the run is done"))
 }
 
-/// Looks at everything, and knows what it should see.
+/// A heuristic that reads all inputs and compares them with expected values.
 #[derive(Debug)]
 struct Witness;
 
@@ -82,7 +82,7 @@ fn inputs_say_what_is_and_costs_stay_right() {
     }
 }
 
-/// Active where enough functions are violated.
+/// A heuristic that is active if enough functions are violated.
 #[derive(Debug)]
 struct Never {
     threshold: f64,
@@ -183,7 +183,7 @@ fn every_heuristic_of_the_list_keeps_costs_right_and_finds_optima() {
             for _ in 0..6 {
                 let effort = guided.round(&context, &mut pool, &Stop::new());
                 assert_eq!(effort.fault, None, "case {case}");
-                // where every assignment costs the same there is nothing to pick
+                // if every assignment costs the same there is nothing to sample
                 assert!(effort.nonsense.is_none() || effort.picks.drawn == 0, "case {case}: {:?}", effort.nonsense);
             }
             found.push(pool.best());
@@ -197,7 +197,7 @@ fn every_heuristic_of_the_list_keeps_costs_right_and_finds_optima() {
     assert!(runs > 400, "{runs}");
 }
 
-/// Forbids everything, and proposes what is not there.
+/// A heuristic whose weights are all 0, or whose proposals are beyond the domains.
 #[derive(Debug)]
 struct Nonsense {
     proposes: bool,
@@ -269,7 +269,7 @@ fn threads_change_nothing() {
     assert_eq!(run(1), run(4));
 }
 
-/// Draws cheapest values, and sets a stop after some visits.
+/// A heuristic that samples lowest-cost values, and sets a stop after some visits.
 #[derive(Debug)]
 struct Cut {
     stop: Stop,

@@ -9,11 +9,11 @@ use crate::fang::{Order, Pass, State as _};
 use crate::heuristics::{Inputs, Needs, Neighbourhood, ValueHeuristic, Weights};
 use crate::stop::Stop;
 
-/// How long a trajectory is and where on the schedule it begins.
+/// The length of a trajectory, and where on the schedule it begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trajectory {
     pub passes: u32,
-    /// 0 is the hot end, 1 the cold one.
+    /// The start: 0 is the hot end of the schedule, 1 the cold one.
     pub start: f64,
 }
 
@@ -23,7 +23,7 @@ impl Trajectory {
         schedule.at(self.start + (1.0 - self.start) * progress)
     }
 
-    /// Runs it; `false` after a stop. The state ends at its best assignment after the first move.
+    /// Makes the trajectory; returns `false` after a stop. The state ends at its best assignment after the first move.
     pub fn run(
         self,
         visit: &Visit<'_>,
@@ -32,7 +32,7 @@ impl Trajectory {
         scratch: &mut Scratch,
         stop: &Stop,
     ) -> bool {
-        // what mini-buckets say depends on the variables that come after in the elimination order
+        // the messages of mini-buckets depend on the variables that come later in the elimination order
         let order = visit.round.guidance.as_ref().map_or(Order::Permuted, |guidance| Order::List(guidance.order));
         for pass in 0..self.passes {
             state.temperature = self.temperature(schedule, pass);
@@ -46,7 +46,7 @@ impl Trajectory {
                 }
             }
         }
-        // whatever the heuristic likes, a state should not end beside a cheaper one
+        // whatever the heuristic prefers, a state should not end next to one of lower cost
         let settle =
             Visit { round: RoundContext { needs: CheapestValues.needs(), ..visit.round }, heuristic: &CheapestValues };
         let picks = state.picks;
@@ -62,7 +62,7 @@ fn run(visit: &Visit<'_>, state: &mut GuidedState, order: Order<'_>, scratch: &m
     pulp::Arch::new().dispatch(Pass { dispatch: visit, state, order, scratch, stop })
 }
 
-/// The last pass of each trajectory: cheapest values only.
+/// The heuristic of the last pass of each trajectory: values of lowest cost only.
 #[derive(Clone, Copy, Debug)]
 struct CheapestValues;
 
@@ -126,7 +126,7 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Gui
             state.take(round, v as usize, old, delta);
         }
     }
-    // what a group goes through is nothing that a pick did
+    // intermediate assignments of a group do not count as improvements by samples
     state.picks.improved = improved;
     if let (true, Some(&(v, _))) = (round.asserts, group.first()) {
         visit.verify(state, v as usize);

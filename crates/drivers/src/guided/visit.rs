@@ -1,4 +1,4 @@
-//! One visit: what is known of a variable's values, the heuristic's weights, the draw.
+//! One visit: the inputs of a variable's values, the heuristic's weights, the sample.
 
 use super::round_context::RoundContext;
 use super::state::GuidedState;
@@ -12,7 +12,7 @@ pub(crate) struct Visit<'a> {
     pub heuristic: &'a dyn ValueHeuristic,
 }
 
-/// Columns and weights of the variable in hand, one set for each thread.
+/// The inputs and weights of the visited variable, one set for each thread.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub row: Vec<i32>,
@@ -37,7 +37,7 @@ struct Scalars {
     least: f64,
 }
 
-/// 1 for the value that is it, 0 for others.
+/// Returns 1 for the chosen value, 0 for others.
 fn indicate(values: usize, chosen: Option<usize>) -> impl Iterator<Item = f64> {
     (0..values).map(move |value| if Some(value) == chosen { 1.0 } else { 0.0 })
 }
@@ -92,7 +92,7 @@ impl Visit<'_> {
         scalars
     }
 
-    /// What the mini-buckets say must follow from each value.
+    /// Computes the lower bounds that the mini-buckets give for each value.
     fn look_ahead(&self, state: &GuidedState, v: usize, domain: usize, scratch: &mut Scratch) {
         scratch.h.clear();
         match &self.round.guidance {
@@ -135,7 +135,7 @@ impl Visit<'_> {
             current_cost: at.current_cost,
             current_conflicts: at.current_conflicts,
             least: at.least,
-            // groups are the expression file's, which knows the variable
+            // groups belong to the expression file, which knows the variable
             group: -1.0,
         }
     }
@@ -162,7 +162,7 @@ impl Dispatch<GuidedState> for Visit<'_> {
         if let Some(value) = picked.filter(|&value| value != usize::from(state.values[v])) {
             state.picks.changed += 1;
             state.moves += 1;
-            // the row may hold conflicts by now
+            // the row may contain conflicts by now
             let delta = state.delta(&self.round, v, value as u16, &mut scratch.row);
             state.take(&self.round, v, value as u16, delta);
             if self.round.asserts {

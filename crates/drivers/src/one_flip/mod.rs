@@ -1,6 +1,7 @@
-//! Tabu search of single flips with path relinking, for networks of binary variables and functions of two: quadratic
-//! forms, cuts, spins. Walks begin at random places until there are enough solutions, then on the ways between two of
-//! them. Where these are used up all but the best are given up, and walks have twice the patience.
+//! Tabu search by single flips with path relinking, for networks of binary variables and functions of at most two
+//! variables: quadratic forms, cuts, spins. Walks begin at random assignments until there are enough solutions, then on
+//! paths between two of them. When these are exhausted, all but the best are dropped, and the patience of walks
+//! doubles.
 
 mod walk;
 
@@ -30,22 +31,22 @@ pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 pub(crate) struct OneFlip {
     rng: Rng,
     rounds: u32,
-    /// Of the core; none before it was asked for, and none within where there is no such form.
+    /// The form of the problem; `None` before the first round, `Some(None)` if it has no such form.
     form: Option<Option<AnyQuadratic>>,
     walkers: Vec<Walker>,
-    /// Different solutions, the best first.
+    /// Different solutions, best first.
     kept: Vec<Solution>,
-    /// Walks since one of them was better than the worst of these.
+    /// Number of walks since one improved on the worst of `kept`.
     failed: usize,
-    /// Steps of a walk without anything better, for each variable.
+    /// Number of steps of a walk without improvement after which it ends, for each variable.
     patience: u64,
-    /// The best value that the pool was told of.
+    /// The best value that was offered to the pool.
     told: Cost,
 }
 
 struct Walker {
     rng: Rng,
-    /// None before its first round.
+    /// The walk; `None` before the first round.
     walk: Option<FlipWalk>,
 }
 
@@ -59,12 +60,12 @@ impl OneFlip {
         if self.form.is_none() {
             let form = AnyQuadratic::of(&context.tables.problem, stop)?;
             let form = form.map(|form| form.with_rows(stop)).transpose()?;
-            // values of another core have another constant
+            // the constant of the form depends on the reduced problem
             form.iter().for_each(|form| self.kept.iter_mut().for_each(|(value, values)| *value = form.value(values)));
             self.kept.sort();
             self.form = Some(form);
         }
-        // without a form a round counts as a whole one
+        // without a form a round counts as a full one
         let Some(Some(form)) = &self.form else { return Ok(Effort { work: ROUND_WORK, ..Effort::default() }) };
         if self.walkers.is_empty() {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
@@ -91,7 +92,7 @@ impl OneFlip {
                 }
             }
         }
-        // a walk that came to its end may have given way to another one within the round
+        // a walk that ended may have been replaced within the round
         let ended = self.kept.first().map(|(value, values)| (*value, values));
         let walking = self.walkers.iter().filter_map(|walker| walker.walk.as_ref());
         let all = walking.map(|walk| (walk.best_value, &walk.best)).chain(ended);
@@ -109,7 +110,7 @@ impl OneFlip {
 }
 
 impl Walker {
-    /// Walks for so much work. Returns the bests of walks that came to their end.
+    /// Walks for `work`. Returns the best solutions of walks that ended.
     fn turn<W: Weight>(
         &mut self,
         form: &Quadratic<W>,
@@ -144,7 +145,7 @@ impl Walker {
     }
 }
 
-/// A walk from a random place, or from the way between two of the solutions where there are enough; and steps of it.
+/// Returns a walk from a random assignment, or from the path between two solutions if there are enough; and its steps.
 fn begin<W: Weight>(form: &Quadratic<W>, kept: &[Solution], rng: &mut Rng) -> (FlipWalk, usize) {
     if kept.len() < KEPT {
         return (FlipWalk::new(form, (0..form.variables()).map(|_| rng.below(2) == 1).collect()), 0);

@@ -1,6 +1,6 @@
-//! Tabu walks of single flips (Glover, Lü, Hao, "Diversification-driven tabu search for unconstrained binary quadratic
-//! problems", 2010). What each flip would change is kept up to date, in blocks of 64 variables whose best is known: a
-//! step looks again only at the blocks that the last one has changed.
+//! Tabu walks by single flips (Glover, Lü, Hao, "Diversification-driven tabu search for unconstrained binary quadratic
+//! problems", 2010). The change by each flip is kept up to date, in blocks of 64 variables with their best flips. A
+//! step recomputes only the best flips of blocks that the last step has changed.
 
 use crate::core::quadratic::{Quadratic, Row, Weight};
 use crate::model::Cost;
@@ -9,31 +9,31 @@ use crate::stop::Stop;
 
 /// Variables of a block.
 const BLOCK: usize = 64;
-/// A flip that is tabu. Below it are the bits of [`Keys`].
+/// The bit of a tabu flip, above the bits of [`Keys`].
 const TABU: i64 = 1 << 62;
 /// Padding of the last block.
 const NONE: i64 = i64::MAX;
-/// Steps after which a walk is over whatever it finds: steps are counted in 32 bits.
+/// Largest number of steps of a walk, because steps are counted in 32 bits.
 pub(super) const LONGEST: u32 = 1 << 30;
-/// Steps between two looks at the stop flag.
+/// Steps between two checks of the stop flag.
 const LOOK_EVERY: u32 = 256;
 
-/// What keys of flips are made of: the change, above all 0, and below that the step at which the variable was flipped
-/// last. The least key is the best flip, and of several the one that was made longest ago. Changes of many bits leave
-/// few for the step, whose lowest ones are missing.
+/// The format of the keys of flips: the change, shifted to be positive, in the high bits, and the step of the
+/// variable's last flip in the low bits. The lowest key is the best flip, and among equal changes the least recent one.
+/// Large changes leave few bits for the step, whose lowest bits are then missing.
 #[derive(Clone, Copy, Debug, Default)]
 struct Keys {
-    /// No flip changes the cost by as much.
+    /// Upper limit of the change by a flip, exclusive.
     largest: Cost,
-    /// Bits of the step.
+    /// Number of bits of the step.
     time: u32,
-    /// How many of its lowest ones are missing.
+    /// Number of the step's lowest bits that are missing.
     missing: u32,
 }
 
 impl Keys {
     fn of<W: Weight>(form: &Quadratic<W>) -> Keys {
-        // a sign, and what is below TABU
+        // a sign, and the bits below TABU
         let time = TABU.ilog2() - 1 - form.bits();
         Keys { largest: 1 << form.bits(), time, missing: LONGEST.ilog2().saturating_sub(time) }
     }
@@ -43,7 +43,8 @@ impl Keys {
         (change + self.largest) << self.time | i64::from(step >> self.missing)
     }
 
-    /// What a flip adds to the key of another variable: its change grows by the weight where both go the same way.
+    /// Returns what a flip adds to the key of another variable: plus or minus the weight, if both flip in the same or
+    /// in opposite directions.
     #[inline(always)]
     fn shifted(self, weight: Cost, same: bool) -> i64 {
         (if same { weight } else { -weight }) << self.time
@@ -55,35 +56,37 @@ impl Keys {
     }
 }
 
-/// An assignment that takes the best flip that is not tabu, step by step.
+/// A walk: an assignment to which the best flip that is not tabu is applied, step by step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlipWalk {
     pub values: Vec<bool>,
     /// The form's value.
     pub value: Cost,
-    /// The best since the walk began, and its value.
+    /// The best assignment of the walk.
     pub best: Vec<bool>,
+    /// The value of `best`.
     pub best_value: Cost,
-    /// Steps since then.
+    /// Number of steps since the best assignment.
     idle: u64,
-    /// Variables flipped since the best.
+    /// Variables flipped since the best assignment.
     since: Vec<u32>,
     rule: Keys,
     keys: Vec<i64>,
-    /// The least key of each block, and the least without [`TABU`].
+    /// The lowest key of each block.
     free: Vec<i64>,
+    /// The lowest key of each block, ignoring [`TABU`].
     any: Vec<i64>,
     /// Blocks that have changed.
     stale: Vec<u32>,
     is_stale: Vec<bool>,
     step: u32,
-    /// By step, modulo the length: variables whose flip is tabu until then.
+    /// For each step, modulo the length: variables whose flip is tabu until then.
     ends: Vec<Vec<u32>>,
     until: Vec<u32>,
 }
 
 impl FlipWalk {
-    /// A walk that begins at an assignment.
+    /// Returns a walk that begins at an assignment.
     pub fn new<W: Weight>(form: &Quadratic<W>, values: Vec<bool>) -> FlipWalk {
         let (n, value, rule) = (form.variables(), form.value(&values), Keys::of(form));
         let blocks = n.div_ceil(BLOCK);
@@ -106,12 +109,12 @@ impl FlipWalk {
         }
     }
 
-    /// Whether it has found nothing better for so many steps, or has come too far.
+    /// Returns whether the walk has made `patience` steps without improvement, or the largest number of steps.
     pub fn is_over(&self, patience: u64) -> bool {
         self.idle >= patience || self.step >= LONGEST
     }
 
-    /// Up to so many steps, at most [`LONGEST`], of a walk that is not over. Returns how many were made; fewer once
+    /// Makes up to `steps` steps, at most [`LONGEST`], of a walk that is not over. Returns their number; fewer once
     /// `stop` is set.
     pub fn advance<W: Weight>(&mut self, form: &Quadratic<W>, steps: u32, rng: &mut Rng, stop: &Stop) -> u32 {
         let mut made = 0;
@@ -129,7 +132,7 @@ impl FlipWalk {
         let at = self.step as usize & (self.ends.len() - 1);
         let mut ended = std::mem::take(&mut self.ends[at]);
         for v in ended.drain(..) {
-            // one that was flipped again meanwhile is tabu for longer
+            // a variable that was flipped again meanwhile is tabu for longer
             if self.until[v as usize] == self.step {
                 self.keys[v as usize] &= !TABU;
                 self.touch(v as usize / BLOCK);
@@ -156,7 +159,7 @@ impl FlipWalk {
         }
     }
 
-    /// Where it stands is the best.
+    /// Records the present assignment as the best.
     fn note(&mut self) {
         (self.best_value, self.idle) = (self.value, 0);
         for v in self.since.drain(..) {
@@ -164,7 +167,7 @@ impl FlipWalk {
         }
     }
 
-    /// Looks at the blocks that have changed.
+    /// Recomputes the best flips of blocks that have changed.
     #[inline(always)]
     fn settle(&mut self) {
         let mut stale = std::mem::take(&mut self.stale);
@@ -189,7 +192,7 @@ impl FlipWalk {
         }
     }
 
-    /// Flips a variable, now.
+    /// Flips a variable.
     #[inline(always)]
     fn flip<W: Weight>(&mut self, form: &Quadratic<W>, v: usize) {
         let rule = self.rule;
@@ -221,9 +224,9 @@ impl FlipWalk {
         (0..self.free.len()).for_each(|block| self.touch(block));
     }
 
-    /// Goes to another assignment by the best of the flips that lead there, and stays at the best place of the middle
-    /// third of the way (Wang, Lü, Glover, Hao, "Path relinking for unconstrained binary quadratic programming", 2012).
-    /// Returns the steps made.
+    /// Moves towards another assignment by the best of the flips that lead there, and stops at the best assignment in
+    /// the middle third of the path (Wang, Lü, Glover, Hao, "Path relinking for unconstrained binary quadratic
+    /// programming", 2012). Returns the number of steps.
     pub fn relink<W: Weight>(&mut self, form: &Quadratic<W>, guide: &[bool]) -> usize {
         let mut open: Vec<usize> = (0..guide.len()).filter(|&v| self.values[v] != guide[v]).collect();
         let way = open.len();
@@ -262,19 +265,20 @@ impl<W: Weight> pulp::WithSimd for Steps<'_, W> {
     }
 }
 
-/// What a step costs, in nanoseconds or so: the blocks that it looks at again, and the bests of all.
+/// Returns the approximate work of a step, in nanoseconds: the blocks that it recomputes, and the best flips of all.
 pub(super) fn step_work<W: Weight>(form: &Quadratic<W>) -> u64 {
     let blocks = form.variables().div_ceil(BLOCK);
     (50 + 20 * blocks.min(form.degree() + 2) + blocks) as u64 + form.row_work() / 2
 }
 
-/// Steps that a flip is tabu at least, and how many more at most are drawn (Glover, Lü, Hao, 2010, section 3.3).
+/// Returns the least number of steps for which a flip is tabu (Glover, Lü, Hao, 2010, section 3.3).
 fn tenure(n: usize) -> u32 {
     (n / 100) as u32 + 1
 }
+/// The number of random additional steps for which a flip is tabu.
 const SPREAD: usize = 10;
 
-/// The least key, and where it is.
+/// Returns the lowest key and its index.
 #[inline(always)]
 fn least(keys: &[i64]) -> (i64, usize) {
     let mut least = NONE;

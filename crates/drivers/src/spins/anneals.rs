@@ -1,18 +1,18 @@
-//! Where the assignments of thermal cycling live, and what is asked of them.
+//! The backend of thermal cycling on quadratic forms.
 
 use super::walk::Rule;
 use crate::device::DeviceError;
 use crate::stop::Stop;
 
-/// An anneal: where its draws come from, and how hot it begins.
+/// An anneal: the seed of its draws, and the index of its initial temperature.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Anneal {
     pub key: u64,
     pub top: usize,
 }
 
-/// What a round of an assignment came to: the value of the best that it knows, and the flips and sweeps made; no sweeps
-/// where it was stopped, which leaves what it knew.
+/// The result of an assignment's round: the value of its best, the flips and the sweeps. Without sweeps it was stopped,
+/// and its best is unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cycled {
     pub value: i64,
@@ -20,20 +20,20 @@ pub(super) struct Cycled {
     pub sweeps: u64,
 }
 
-/// Where assignments live.
+/// A backend, which owns the assignments.
 pub(super) trait Anneals: Send {
     fn count(&self) -> usize;
 
-    /// A guide for the next cycle.
+    /// Sets the guide of the next cycle.
     fn hear(&mut self, guide: &[bool]) -> Result<(), DeviceError>;
 
-    /// What one of them knows is the guide for the next cycle.
+    /// Makes the best of one assignment the guide of the next cycle.
     fn lead(&mut self, slot: usize) -> Result<(), DeviceError>;
 
-    /// Each takes the better parts of a guide, if there is one, anneals from the best that it knows along the rules of
-    /// its top, and keeps the better parts of both.
+    /// Makes a cycle of each assignment: takes over the better components of the guide, if there is one, anneals from
+    /// the best by the rules of its initial temperature, and keeps the better components of both.
     fn cycle(&mut self, anneals: &[Anneal], rules: &[Vec<Rule>], stop: &Stop) -> Result<Vec<Cycled>, DeviceError>;
 
-    /// The best that one knows.
+    /// Returns the best of one assignment.
     fn known(&self, slot: usize) -> Result<Vec<bool>, DeviceError>;
 }

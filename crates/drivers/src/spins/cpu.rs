@@ -8,7 +8,7 @@ use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
 
-/// On the CPU, a thread each.
+/// The assignments on the CPU, one for each thread.
 pub(super) struct CpuSpins<W: Weight> {
     form: Arc<Quadratic<W>>,
     pub slots: Vec<(Words<W>, Room)>,
@@ -16,7 +16,7 @@ pub(super) struct CpuSpins<W: Weight> {
 }
 
 impl<W: Weight> CpuSpins<W> {
-    /// All begin at `first`.
+    /// Creates `count` assignments, which all begin at `first`.
     pub fn new(form: &Arc<Quadratic<W>>, first: &[bool], count: usize) -> Self {
         CpuSpins { form: form.clone(), slots: vec![(Words::new(form, first), Room::default()); count], guide: None }
     }

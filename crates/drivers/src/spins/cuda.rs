@@ -1,4 +1,4 @@
-//! Spins in device memory, a block of threads an assignment.
+//! Thermal cycling on a device, with a block of threads for each assignment.
 
 #![allow(unsafe_code, reason = "kernel launches and structures that kernels take")]
 
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 device_structs! {
-    /// `kernels/spins.cu`: Form.
+    /// The struct `Form` of `kernels/spins.cu`.
     #[derive(Clone, Copy, Debug)]
     struct FormArgument as "Form" {
         variables: u32,
@@ -29,7 +29,7 @@ device_structs! {
         unused: u32,
     }
 
-    /// `kernels/spins.cu`: States.
+    /// The struct `States` of `kernels/spins.cu`.
     #[derive(Clone, Copy, Debug)]
     struct StatesArgument as "States" {
         words: u64,
@@ -45,14 +45,14 @@ device_structs! {
         guided: u32,
     }
 
-    /// `kernels/spins.cu`: Anneal.
+    /// The struct `Anneal` of `kernels/spins.cu`.
     #[derive(Clone, Copy, Debug, Default)]
     struct AnnealArgument as "Anneal" {
         key: u64,
         top: u64,
     }
 
-    /// `kernels/spins.cu`: Cycled.
+    /// The struct `Cycled` of `kernels/spins.cu`.
     #[derive(Clone, Copy, Debug, Default)]
     struct CycledArgument as "Cycled" {
         value: i64,
@@ -61,21 +61,21 @@ device_structs! {
     }
 }
 
-// SAFETY: zeros are numbers.
+// SAFETY: the fields are numbers, for which zeros are valid.
 unsafe impl ValidAsZeroBits for AnnealArgument {}
-// SAFETY: the same.
+// SAFETY: the fields are numbers, for which zeros are valid.
 unsafe impl ValidAsZeroBits for CycledArgument {}
 
-/// Threads of a block at most.
+/// Largest number of threads of a block.
 const THREADS: u32 = 1024;
-/// Links of a variable, on average, from which on a warp goes through those of one together.
+/// Average number of links of a variable from which on a warp visits the links of one variable together.
 const TOGETHER: usize = WARP / 2;
-/// Bytes of shared memory that the kernel takes besides.
+/// Bytes of shared memory that the kernel uses apart from the words.
 const BESIDE: u32 = 1 << 10;
 
-/// A type of weights that kernels have.
+/// A type of weights that kernels support.
 pub(super) trait DeviceWeight: Weight + DeviceRepr + ValidAsZeroBits {
-    /// Its name in the kernels.
+    /// The type's name in the kernels.
     const NAME: &str;
 }
 
@@ -87,11 +87,11 @@ impl DeviceWeight for i64 {
     const NAME: &str = "i64";
 }
 
-/// How a form is walked.
+/// The kernel and the launch parameters for a form.
 struct Shape {
     kernel: String,
     threads: u32,
-    /// Bytes of shared memory; 0 where words do not fit.
+    /// Bytes of shared memory; 0 if the words do not fit.
     shared: u32,
 }
 
@@ -127,14 +127,14 @@ pub fn sources() -> Vec<Source> {
     vec![source_of(&all.iter().map(String::as_str).collect::<Vec<_>>())]
 }
 
-/// The kernel for a form.
+/// Returns the kernel source for a form.
 pub(super) fn source(info: &Info, form: &SweepForm) -> Source {
     source_of(&[&on_weights!(&form.quadratic, of => Shape::of(info, form, of)).kernel])
 }
 
 pub(super) struct CudaSpins<W: DeviceWeight> {
     cuda: Device,
-    /// For what cannot wait for the kernels' stream.
+    /// A stream for what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
     kernel: Kernel,
     shape: Shape,
@@ -145,20 +145,20 @@ pub(super) struct CudaSpins<W: DeviceWeight> {
     guide: CudaSlice<W>,
     cycled: CudaSlice<CycledArgument>,
     anneals: CudaSlice<AnnealArgument>,
-    /// Not 0 once a round is to end early.
+    /// Not 0 if a round must end early.
     stop: CudaSlice<u32>,
     /// Whether the next cycle has a guide.
     guided: bool,
     words: u64,
     parts: u64,
     gains: u64,
-    /// Kept for their memory.
+    /// Keeps the memory allocated.
     _held: Held,
 }
 
 impl<W: DeviceWeight> CudaSpins<W> {
-    /// As many assignments as the device works on at once and has room for in a quarter of its memory; all begin at
-    /// `first`.
+    /// Creates as many assignments as the device processes at once and as fit into a quarter of its memory. All begin
+    /// at `first`.
     pub fn open(
         cuda: &Device,
         form: &SweepForm,
@@ -175,7 +175,7 @@ impl<W: DeviceWeight> CudaSpins<W> {
         let count = count((resident as usize).min(cuda.free_memory()? as usize / 4 / bytes).max(1));
         let mut held = Held::default();
         let (starts, links) = quadratic.arrays();
-        // sums of slopes are above the lowest bit
+        // sums of slopes are stored above the lowest bit
         let twice = |&(other, weight): &(u32, W)| [W::of(other.into()), weight << 1];
         let links: Vec<[W; 2]> = links.iter().map(twice).collect();
         let argument = FormArgument {
@@ -219,13 +219,13 @@ impl<W: DeviceWeight> CudaSpins<W> {
 }
 
 impl<W: DeviceWeight> CudaSpins<W> {
-    /// Where the words of an assignment are.
+    /// Returns the range of an assignment's words.
     fn range(&self, slot: usize) -> Range<usize> {
         let n = self.form.variables as usize;
         slot * n..(slot + 1) * n
     }
 
-    /// The words of the best that one knows.
+    /// Returns the words of the best of one assignment.
     pub fn words(&self, slot: usize) -> Result<Vec<W>, DeviceError> {
         self.cuda.read(&self.known.slice(self.range(slot)))
     }
@@ -267,7 +267,7 @@ impl<W: DeviceWeight> Anneals for CudaSpins<W> {
             guided: std::mem::take(&mut self.guided).into(),
         };
         let blocks = Blocks { count: self.count as u32, threads: self.shape.threads, shared: self.shape.shared };
-        // SAFETY: the arguments are the kernel's; all places that it reads and writes were allocated for this form and
+        // SAFETY: the arguments are the kernel's; all memory that it reads and writes was allocated for this form and
         // number of assignments.
         unsafe {
             self.kernel.launch(cuda.stream(), blocks, |arguments| arguments.arg(&self.form).arg(&states))?;

@@ -1,4 +1,4 @@
-//! The device's assignments against the CPU's: the same flips, values and words. Without a GPU they are skipped.
+//! The device's assignments against the CPU's: equal flips, values and words. Without a GPU they are skipped.
 
 use super::anneals::{Anneal, Anneals};
 use super::cpu::CpuSpins;
@@ -20,7 +20,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps
     compare_weights::<i64>(cuda, name, network, count, sweeps);
 }
 
-/// Rounds on both sides, two of which have a guide.
+/// Compares rounds on both sides, two of which have a guide.
 fn compare_weights<W: DeviceWeight>(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps: u32)
 where
     AnyQuadratic: From<Arc<Quadratic<W>>>,
@@ -28,7 +28,7 @@ where
     let (mut rng, stop) = (Rng::new(4), Stop::new());
     let quadratic = form_of::<W>(network).expect("binary variables in pairs");
     let mut form = SweepForm::in_order(quadratic.clone(), &stop).expect("no stop is set");
-    // units of temperatures that are not 1, too
+    // also units of temperatures that are not 1
     form.shift = if size_of::<W>() > 4 { 3 } else { 0 };
     let quadratic = Arc::new(quadratic.ordered(form.order()));
     let mut random = || -> Vec<bool> { (0..form.variables()).map(|_| rng.below(2) == 1).collect() };

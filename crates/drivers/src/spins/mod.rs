@@ -1,6 +1,6 @@
-//! Thermal cycling as in [`super::cycling`] for networks of binary variables and functions of two, on the network as it
-//! was read: a variable is a word with its value and what a flip changes, a sweep reads one a variable. On a device
-//! each block of threads has an assignment, on the CPU each thread.
+//! Thermal cycling as in [`super::cycling`] for networks of binary variables and functions of at most two variables, on
+//! the network as it was read. A variable is a word with its value and the change by its flip; a sweep reads one word
+//! for each variable. On a device each block of threads has an assignment, on the CPU each thread.
 
 mod anneals;
 mod cpu;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// The name of the driver.
 pub const NAME: &str = "spins";
 
-/// Its kernels.
+/// Returns the driver's kernel sources.
 pub fn sources() -> Vec<Source> {
     cuda::sources()
 }
@@ -47,20 +47,21 @@ pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 pub(crate) struct Spins {
     rng: Rng,
     device: Option<Arc<Cuda>>,
-    /// Of the network; none before it was asked for, and none within where there is none.
+    /// The form of the network; `None` before the first round, `Some(None)` if it has none.
     form: Option<Option<Arc<SweepForm>>>,
-    /// None before the first round.
+    /// The backend; `None` before the first round.
     anneals: Option<Box<dyn Anneals>>,
-    /// What each knows, and the best of all.
+    /// The best value of each assignment.
     values: Vec<i64>,
+    /// The best value of all assignments.
     best: i64,
-    /// Energy of the pool's best that was looked at.
+    /// The energy of the pool's best elite that was last read.
     seen: i64,
     sweeps: u32,
-    /// Along which an anneal of each top goes; none before they were asked for.
+    /// The rules of the anneals from each initial temperature; empty before they are needed.
     rules: Vec<Vec<Rule>>,
     tops: Bandit,
-    /// Cycles since one found something.
+    /// Number of cycles since the last improvement.
     in_vain: u32,
 }
 
@@ -81,7 +82,7 @@ impl Spins {
         }
     }
 
-    /// The form, once it is made.
+    /// Returns the form, which is made at the first call.
     fn form(&mut self, context: &SearchContext, stop: &Stop) -> Result<Option<Arc<SweepForm>>, Error> {
         if self.form.is_none() {
             self.form = Some(context.form(stop)?);
@@ -89,7 +90,8 @@ impl Spins {
         Ok(self.form.clone().flatten())
     }
 
-    /// The assignments, which hear of the pool's best where it is better than theirs, or begin there or at random.
+    /// Returns the backend. Its assignments receive the pool's best elite as a guide if it is better than theirs, or
+    /// begin there or at random.
     fn open(
         &mut self,
         context: &SearchContext,
@@ -121,7 +123,7 @@ impl Spins {
             (form.quadratic.value(&first), first)
         });
         let anneals = match &self.device {
-            // rows are read sooner than a device follows links
+            // reading rows is faster than following links on a device
             Some(cuda) if !form.quadratic.has_rows() => {
                 let count = |room| if context.portable { PORTABLE } else { room };
                 on_weights!(&form.quadratic, of => boxed(CudaSpins::open(cuda, form, of, &first, count)?))
@@ -135,8 +137,8 @@ impl Spins {
         Ok(anneals)
     }
 
-    /// A cycle of all, which are `many` where a device has as many as it takes. Returns who knows something better than
-    /// all did.
+    /// Makes a cycle of all assignments. `many` states that they fill a device. Returns the assignment that is better
+    /// than all were before, if there is one.
     fn cycle(
         &mut self,
         anneals: &mut dyn Anneals,
@@ -154,7 +156,7 @@ impl Spins {
         }
         let cycled = anneals.cycle(&asked, &self.rules, stop)?;
         for ((anneal, cycled), value) in asked.iter().zip(&cycled).zip(&mut self.values) {
-            // what a guide brought is no merit of the anneal
+            // improvements by the guide do not count for the anneal
             let gain = (self.best.min(*value) - cycled.value).max(0);
             self.tops.note(anneal.top, gain as f64, cycled.sweeps as f64);
             *value = cycled.value;
@@ -206,7 +208,7 @@ impl Spins {
                 self.seen = self.seen.min(elite.energy.total);
                 pool.offer(&elite);
             }
-            // also where the rest of the round is dropped
+            // also if the rest of the round is dropped
             effort.found = Some(Found { source: NAME, cost: form.quadratic.zero() + counted, values: own });
         }
         self.anneals = Some(anneals);
@@ -214,8 +216,8 @@ impl Spins {
     }
 }
 
-/// Cycles on this thread alone, from an assignment of the network, until `over` is set. Tells `found` of better ones,
-/// no more often than they are worth the time that it takes to count their costs.
+/// Makes cycles on this thread alone, from an assignment of the network, until `over` is set. Reports better
+/// assignments to `found`, but not more often than the time for computing their costs justifies.
 pub fn alone(form: &SweepForm, first: &[u32], rng: Rng, over: &Stop, found: &mut dyn FnMut(Vec<u32>)) {
     let first = form.ordered(first);
     let (mut spins, value) = (Spins::new(rng, None), form.quadratic.value(&first));
@@ -237,16 +239,16 @@ fn boxed(anneals: impl Anneals + 'static) -> Box<dyn Anneals> {
     Box::new(anneals)
 }
 
-/// The rules of an anneal of so many sweeps, from a temperature down to none.
+/// Returns the rules of an anneal of `sweeps` sweeps, from temperature `top` down to almost 0.
 fn rules(form: &SweepForm, top: f64, sweeps: u32) -> Vec<Rule> {
     let progress = |sweep: u32| f64::from(sweep) / f64::from(sweeps);
     (0..sweeps).map(|sweep| Rule::at(top * (1.0 - progress(sweep)), form.shift)).collect()
 }
 
-/// Who knows something better than all did.
+/// The assignment that is better than all were before, if there is one.
 type Cycle = Result<Option<usize>, DeviceError>;
 
-/// Why a round ended early.
+/// The reason why a round ended early.
 enum Trouble {
     Stopped,
     Device(DeviceError),
@@ -299,14 +301,14 @@ impl Driver for Spins {
         self.search(context, pool, stop).unwrap_or_else(|trouble| match trouble {
             Trouble::Stopped => Effort::default(),
             Trouble::Device(error) => {
-                // what was found is in the pool: others begin on the CPU
+                // the pool has the elites, and new assignments begin on the CPU
                 (self.device, self.anneals, self.seen) = (None, None, i64::MAX);
                 Effort { lost: Some(error), ..Effort::default() }
             }
         })
     }
 
-    /// The network is the same.
+    /// The network stays the same.
     fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
         self.seen = i64::MAX;
     }
@@ -344,7 +346,7 @@ mod tests {
                         }
                     }
                     pool.assert_energies(&core.problem).expect("they are the costs");
-                    // what the core adds by itself may be better still
+                    // the projection to the reduced problem may lower the cost further
                     assert!(pool.elites().iter().any(|elite| elite.energy.total <= driver.seen));
                     (pool.elites().iter().map(|elite| elite.values.clone()).collect::<Vec<_>>(), moves)
                 })

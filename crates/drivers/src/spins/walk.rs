@@ -1,5 +1,5 @@
-//! One assignment of binary variables with what each flip would change: sweeps, and the better parts of another
-//! assignment. The kernel does the same, flip by flip (`kernels/spins.cu`).
+//! An assignment of binary variables with the change by each flip: sweeps, and merging of another assignment. The
+//! kernel does the same, flip by flip (`kernels/spins.cu`).
 
 use crate::core::quadratic::form::WARP;
 use crate::core::quadratic::{Quadratic, Row, Weight};
@@ -7,34 +7,34 @@ use crate::fang::boltzmann::Boltzmann;
 use crate::rng::mix;
 use crate::stop::Stop;
 
-/// A sweep without a temperature: only what makes the assignment better.
+/// The rule of a sweep without a temperature: only flips that lower the value.
 const DESCENT: Rule = Rule { limit: -1, boltzmann: Boltzmann::GREEDY, shift: 0 };
-/// Parts of an assignment between two looks at the stop flag.
+/// Number of variables between two checks of the stop flag in a merge.
 const LOOK_EVERY: usize = 1 << 16;
 
-/// Which flips a sweep makes.
+/// The rule by which a sweep accepts flips.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// None that costs more.
+    /// Largest increase by an accepted flip.
     limit: i64,
     boltzmann: Boltzmann,
-    /// The unit of its temperature is two to the power of this.
+    /// The exponent of the unit of the temperature, which is two to the power of `shift`.
     shift: u32,
 }
 
 impl Rule {
-    /// The rule of a temperature, in units of two to the power of `shift`.
+    /// Returns the rule of a temperature, which is converted to units of two to the power of `shift`.
     pub fn at(temperature: f64, shift: u32) -> Rule {
         let boltzmann = Boltzmann::new(temperature / (1u64 << shift) as f64);
         Rule { limit: i64::from(boltzmann.numbers()[0]) << shift, boltzmann, shift }
     }
 
-    /// Limit and slope of the weights of changes in units, for the kernel.
+    /// Returns the limit and the slope of the weights of changes, in units, for the kernel.
     pub fn numbers(&self) -> [u32; 2] {
         self.boltzmann.numbers()
     }
 
-    /// Whether a flip that changes so much is made.
+    /// Returns whether a flip with this change is made.
     #[inline(always)]
     fn allows(&self, change: i64, draw: u64, v: usize) -> bool {
         let is_drawn = || self.boltzmann.weight((change >> self.shift) as u32) > (mix(draw, v as u64) >> 43) as u32;
@@ -42,7 +42,8 @@ impl Rule {
     }
 }
 
-/// Each variable's value in the lowest bit, above it what the form gains where it is 1 and not 0.
+/// The words of an assignment: each variable's value in the lowest bit, and above it the value of the form with the
+/// variable at 1 minus that with it at 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Words<W: Weight> {
     pub words: Vec<W>,
@@ -56,7 +57,7 @@ impl<W: Weight> Words<W> {
         Words { words: (0..values.len()).map(word).collect(), value: form.value(values) }
     }
 
-    /// The assignment.
+    /// Returns the assignment.
     pub fn values(&self) -> Vec<bool> {
         values_of(&self.words)
     }
@@ -66,7 +67,7 @@ impl<W: Weight> Words<W> {
         word & W::from(true) != W::default()
     }
 
-    /// What flipping a variable changes.
+    /// Returns the change by flipping a variable.
     #[inline(always)]
     fn change(word: W) -> W {
         let slope = word >> 1;
@@ -93,13 +94,13 @@ impl<W: Weight> Words<W> {
         self.words.iter_mut().zip(row).for_each(|(word, &weight)| *word += signed(weight.into(), falls));
     }
 
-    /// Each variable in turn; returns how many flipped.
+    /// Visits each variable once; returns the number of flips.
     fn sweep(&mut self, form: &Quadratic<W>, rule: Rule, draw: u64) -> u64 {
         pulp::Arch::new().dispatch(Sweep { words: self, form, rule, draw })
     }
 
-    /// Anneals along the rules, then descends as long as anything flips. Returns the flips and the sweeps made, or none
-    /// where `stop` was set.
+    /// Anneals by the rules, then descends until nothing flips. Returns the flips and the sweeps; `None` if `stop` was
+    /// set.
     pub fn anneal(&mut self, form: &Quadratic<W>, rules: &[Rule], key: u64, stop: &Stop) -> Option<(u64, u32)> {
         let (mut flips, mut sweeps) = (0, 0);
         loop {
@@ -115,8 +116,9 @@ impl<W: Weight> Words<W> {
         }
     }
 
-    /// Where two assignments differ, the variables fall into parts that do not see each other: takes those of the other
-    /// one that are better. `part` and `differs` are room. Where `stop` is set later parts are left as they are.
+    /// Takes over the components of the differences from another assignment that lower the value (the differing
+    /// variables induce components of the constraint graph). `room` is scratch memory. If `stop` is set, the remaining
+    /// components are left as they are.
     pub fn take_better(&mut self, form: &Quadratic<W>, other: &Words<W>, room: &mut Room, stop: &Stop) {
         let Room { differs, part } = room;
         differs.clear();
@@ -135,11 +137,11 @@ impl<W: Weight> Words<W> {
             let (mut at, mut twice) = (0, 0);
             while let Some(&v) = part.get(at) {
                 at += 1;
-                // the mean of both slopes: what lies between them within the part is counted once
+                // the mean of both slopes counts the links within the component once
                 let (own, other) = (self.words[v as usize], other.words[v as usize]);
                 let slopes = (own >> 1).into() + (other >> 1).into();
                 twice += if Self::is_one(own) { -slopes } else { slopes };
-                // on dense forms the first ones see all others
+                // on dense forms the first variables are adjacent to all others
                 let links = if left > 0 { form.links(v as usize) } else { &[] };
                 for &(next, _) in links {
                     if std::mem::take(&mut differs[next as usize]) {
@@ -155,19 +157,19 @@ impl<W: Weight> Words<W> {
     }
 }
 
-/// The assignment that words stand for.
+/// Returns the assignment that words represent.
 pub(super) fn values_of<W: Weight>(words: &[W]) -> Vec<bool> {
     words.iter().map(|&word| Words::is_one(word)).collect()
 }
 
-/// What a flip adds to the word of another variable: sums of slopes are above the lowest bit.
+/// Returns what a flip adds to the word of another variable, whose slope is above the lowest bit.
 #[inline(always)]
 fn signed<W: Weight>(weight: W, falls: bool) -> W {
     let twice = weight << 1;
     if falls { -twice } else { twice }
 }
 
-/// Room for merges.
+/// Scratch memory of merges.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Room {
     differs: Vec<bool>,
@@ -191,7 +193,7 @@ impl<W: Weight> pulp::WithSimd for Sweep<'_, W> {
         while at < n {
             let chunk = &words.words[at..n.min(at + WARP)];
             let end = at + chunk.len();
-            // most chunks of a cool sweep have none
+            // most chunks of a sweep at a low temperature have no flip
             if chunk.iter().map(|&word| Words::change(word)).fold(W::MAX, W::min).into() > rule.limit {
                 at = end;
                 continue;

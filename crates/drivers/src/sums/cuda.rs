@@ -1,4 +1,4 @@
-//! Walks on sums in device memory, a warp each.
+//! Walks on sums in device memory, with a warp for each walk.
 
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
@@ -17,7 +17,7 @@ use crate::walks::cuda::{DeviceSearch, Program, asserted};
 use std::f64::consts::LN_2;
 
 device_structs! {
-    /// `kernels/sums.cu`: SumInput.
+    /// The struct `SumInput` of `kernels/sums.cu`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct InputArgument as "SumInput" {
         layout: LayoutArgument,
@@ -45,10 +45,10 @@ device_structs! {
     }
 }
 
-// SAFETY: zeros are a walk that has not begun.
+// SAFETY: the fields are numbers; zeros represent a walk that has not begun.
 unsafe impl ValidAsZeroBits for SumProgress {}
 
-/// Its kernels.
+/// Returns the driver's kernel sources.
 pub fn sources() -> Vec<Source> {
     vec![source()]
 }
@@ -59,7 +59,7 @@ fn source() -> Source {
     asserted::<SumSearch>(source).kernel("walk")
 }
 
-/// Words of a walk's tables, whole pairs of them: three numbers of 64 bits and two words a sum.
+/// Returns the number of words of a walk's tables, which is even: three 64-bit numbers and two words for each sum.
 fn words(space: &SumSpace) -> usize {
     (8 * space.sums.sums.len() + space.layout.moves() + space.tables.variables()).next_multiple_of(2)
 }

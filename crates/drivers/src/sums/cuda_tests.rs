@@ -1,5 +1,5 @@
-//! The device's walks on sums against the CPU's: the same moves, costs, temperatures and best assignments. Without a
-//! GPU they are skipped.
+//! The device's walks on sums against the CPU's: equal moves, costs, temperatures and best assignments. Without a GPU
+//! they are skipped.
 
 use super::SumSearch;
 use super::progress::{Ground, SumProgress};
@@ -15,9 +15,9 @@ use fangs_testing::globals::network_of_sums;
 use fangs_testing::gpu;
 use std::sync::Arc;
 
-/// Walks on both sides and compares how far all come and what they find; none where the network has no sums, else how
-/// many found something allowed. Costs, temperatures and values looked at tell ways apart, so rounds of a step compare
-/// every move.
+/// Makes walks on both sides and compares their progress and their best assignments. Returns the number of walks that
+/// found a feasible assignment; `None` if the network has no sums. Costs, temperatures and counts of evaluations
+/// distinguish paths, so that rounds of one step compare every move.
 fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, walks: usize, rounds: &[u32]) -> Option<usize> {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
@@ -30,7 +30,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, walks: usize, rounds
     let mut progress = vec![SumProgress::default(); walks];
     let mut solved = 0;
     for (number, &steps) in rounds.iter().enumerate() {
-        // some go on from where they end, with what moves cost them
+        // some continue where they ended, with their average cost of moves
         let mut start = |&slot: &usize| {
             let (last, goes_on) = (&progress[slot], progress[slot].key != 0 && rng.below(2) == 0);
             let progress = last.next(rng.draw() | 1, goes_on, last.climb() + (slot % 3) as f64, space);
@@ -81,7 +81,7 @@ fn walks_on_sums_agree_on_items_and_counts() {
     }
 }
 
-/// Items that are in nearly all of some rows, with weights and prices up to the largest.
+/// Returns items that occur in almost all of some linear constraints, with weights and prices up to the largest.
 fn rows(items: usize, rows: usize, largest: u64, price: u64) -> String {
     let mut rng = Rng::new(7);
     let mut terms = |largest: u64| -> String {

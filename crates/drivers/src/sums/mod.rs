@@ -1,9 +1,10 @@
-//! Local search on a network whose global functions are sums: it moves the network's own variables and keeps what each
-//! sum adds up to, where other drivers move the variables that hold the sums in tables. A violated sum has a price that
-//! rises while it stays violated, and all prices fall where none is (strategic oscillation; Yagiura, Ibaraki, Glover,
-//! "A path relinking approach with ejection chains for the generalized assignment problem", 2006).
+//! Local search on a network whose global functions are linear sums. It moves the network's own variables and keeps the
+//! total of each sum up to date, whereas other drivers move the variables that represent the sums in tables. A violated
+//! sum has a price that rises while it stays violated. All prices fall when no sum is violated (strategic oscillation;
+//! Yagiura, Ibaraki, Glover, "A path relinking approach with ejection chains for the generalized assignment problem",
+//! 2006).
 //!
-//! This is the host's side: where walks begin, and what is worth keeping. What a walk does is in `walk`.
+//! This module has the host's part: where walks begin, and which results are kept. The moves of a walk are in `walk`.
 
 mod cuda;
 #[cfg(test)]
@@ -46,25 +47,25 @@ pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 
 pub(crate) type Sums = WalkDriver<SumSearch>;
 
-/// Walks on the sums of a network.
+/// The local search on the sums of a network.
 #[derive(Default)]
 pub(crate) struct SumSearch {
-    /// The least cost found.
+    /// The lowest cost found.
     best: Option<i64>,
-    /// The best of all that is known, where walks begin.
+    /// The best assignment known, at which walks begin.
     start: Option<Vec<u16>>,
-    /// Its energy in the core; none where the core does not say.
+    /// The energy of `start` in the reduced problem; `None` if the problem cannot represent it.
     seen: Option<Cost>,
-    /// What moves of walks on an earlier core cost, by slot.
+    /// Average costs of moves of walks on an earlier problem, by slot.
     climbs: Vec<f64>,
 }
 
-/// About the work of a step on the CPU, and how long one of all walks takes on a device, in nanoseconds: the latter is
-/// an estimate.
+/// Returns the approximate work of a step on the CPU, or the time of one step of all walks on a device, in nanoseconds.
+/// The latter is an estimate.
 fn step_work(space: &SumSpace, on_device: bool) -> u64 {
     let values = space.values.iter().map(Vec::len).sum::<usize>().max(1);
     let mean = values / space.values.len().max(1);
-    // a window of a random power of two, and the terms of two values
+    // a window of random length, a power of two, and the terms of two values
     let tried = (mean / (mean.max(1).ilog2() as usize + 1)).max(1);
     let terms = 2 * space.sums.terms.len() / values;
     let rows = space.layout.affected.len() / space.values.len().max(1);
@@ -74,7 +75,7 @@ fn step_work(space: &SumSpace, on_device: bool) -> u64 {
     (200 + (1 + TRIED) * tried * (10 + 6 * terms) + 8 * rows) as u64
 }
 
-/// Steps of a turn in about as much work, and the work of one. Walks end about together.
+/// Returns the number of steps of a slice, and the work of one. The walks end at about the same time.
 fn steps(turn: &Turn<SumSearch>) -> (u64, u64) {
     let space = &*turn.layout.space;
     let (step, work) = (step_work(space, turn.on_device), if turn.on_device { DEVICE_TURN } else { TURN_WORK });
@@ -84,8 +85,8 @@ fn steps(turn: &Turn<SumSearch>) -> (u64, u64) {
 }
 
 impl SumSearch {
-    /// Takes the pool's best for where walks begin, if it is new. Where the core is relaxed it says nothing of what is
-    /// better than what was found.
+    /// Takes the pool's best elite as the start of walks, if it is new. If the problem is relaxed and something was
+    /// found, its elites are no guide to better solutions.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -100,7 +101,7 @@ impl SumSearch {
         Ok(())
     }
 
-    /// The next walk of a slot, from the best of all or from where the last one ended.
+    /// Returns the next walk of a slot, from the best assignment or from the end of the last walk.
     fn next(&self, turn: &Turn<Self>, slot: usize, key: u64) -> Start<SumProgress> {
         let (space, last) = (&*turn.layout.space, &turn.progress[slot]);
         let drawn = |number: u64| mix(mix(key, decision::BEGINNING), number);
@@ -136,7 +137,7 @@ impl LocalSearch for SumSearch {
         true
     }
 
-    /// It opens runs: others move the variables that hold the sums one by one.
+    /// The driver opens runs, because others move the variables that represent the sums one by one.
     fn share(&self, context: &SearchContext, _: &Pool) -> (f64, f64) {
         if context.sums.is_some() { (OPENING, OWN_SHARE) } else { (1.0, 0.0) }
     }
@@ -168,7 +169,7 @@ impl LocalSearch for SumSearch {
         Ok(threads::map(over, |slot| self.next(turn, slot, mix(draw, slot as u64) | 1)))
     }
 
-    /// The best, if it is better than all before.
+    /// Returns the slot with the lowest cost, if that is lower than all before.
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
         better.retain(|&slot| self.best.is_none_or(|best| turn.progress[slot].best < best));
         better.into_iter().min_by_key(|&slot| turn.progress[slot].quality()).into_iter().collect()
@@ -179,7 +180,7 @@ impl LocalSearch for SumSearch {
         if Some(told) == counted {
             return Ok(());
         }
-        // a device's memory or a kernel is wrong
+        // memory or a kernel of the device is faulty
         let cause = format!("a walk's best is {told}, counted again {counted:?}");
         Err(DeviceError::Failed { what: "comparing costs".into(), cause })
     }
@@ -205,7 +206,7 @@ impl LocalSearch for SumSearch {
         Ok(Shown { elites: elite.into_iter().collect(), found: Some(found) })
     }
 
-    /// Fewer values are left: walks begin again, from the best of all.
+    /// Fewer values remain: walks begin again, at the best assignment.
     fn rebase(&mut self, progress: &[SumProgress]) {
         self.seen = None;
         if !progress.is_empty() {

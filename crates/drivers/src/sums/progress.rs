@@ -1,4 +1,4 @@
-//! What walks on sums decide by, how far they have come, and where the next ones begin.
+//! The decisions of walks on sums, their progress, and where the next ones begin.
 
 use crate::core::sum_space::SumSpace;
 use crate::device::shared::{constants, device_structs};
@@ -9,40 +9,46 @@ use crate::walks::search::Progress;
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-/// Not among the violated ones.
+/// The position of a sum that is not violated.
 pub(super) const NOWHERE: u32 = u32::MAX;
-/// What a walk has of the one before in its slot: where that ended, and its prices.
+/// A flag: the walk begins at the end of the previous one in its slot.
 pub(super) const VALUES: u32 = 1;
+/// A flag: the walk takes over the prices of the previous one in its slot.
 pub(super) const PRICES: u32 = 2;
-/// Prices stay within, so that all sums of them are numbers.
+/// The lowest price; the limits keep all sums of prices finite.
 pub(super) const LEAST_PRICE: f64 = 1e-100;
+/// The highest price; the limits keep all sums of prices finite.
 pub(super) const LARGEST_PRICE: f64 = 1e100;
-/// No walk is longer.
+/// Largest number of moves of a walk.
 const LONGEST: u64 = 1 << 40;
 
-/// What a step decides, numbered: its bits are mixed from the step's draw and this.
+/// The numbers of a step's decisions. The random bits of a decision are mixed from the step's draw and its number.
 pub(super) mod decision {
     /// A variable.
     pub const ANY: u64 = 0;
-    /// Whether it is one of a violated sum, of which sum, and which.
+    /// Whether the variable is one of a violated sum.
     pub const OF_BROKEN: u64 = 1;
+    /// Which violated sum.
     pub const BROKEN: u64 = 2;
+    /// Which variable of the sum.
     pub const READER: u64 = 3;
-    /// Whether the move is taken.
+    /// Whether the move is accepted.
     pub const ACCEPT: u64 = 4;
-    /// Where to look for each answer.
+    /// The first variable tried for each repair.
     pub const ANSWERS: u64 = 1 << 4;
-    /// Other variables, of which one that violates is taken.
+    /// Other variables, of which one that violates a function is taken.
     pub const OTHERS: u64 = 1 << 8;
-    /// Which values of a variable are tried: of the first one, and of those that are looked at for each answer.
+    /// The values of a variable that are tried, for the first one and for those tried in each repair.
     pub const CHOICES: u64 = 1 << 16;
-    /// The beginning of a walk decides as a step of this number, how warm it is and whether it goes on.
+    /// The number of the step to which the decisions at the beginning of a walk belong.
     pub const BEGINNING: u64 = 0;
+    /// The initial temperature of a walk.
     pub const WARMTH: u64 = 0;
+    /// Whether a walk continues where the last one ended.
     pub const GOES_ON: u64 = 1;
 }
 
-/// The constants as kernels have them.
+/// Returns the declarations of the constants for the kernels.
 pub(super) fn declared() -> String {
     use decision::{ACCEPT, ANSWERS, ANY, BROKEN, CHOICES, OF_BROKEN, OTHERS, READER};
     constants! {
@@ -51,14 +57,14 @@ pub(super) fn declared() -> String {
     }
 }
 
-/// Fractions between a half and one, of which logarithms are kept.
+/// Number of fractions between a half and one whose logarithms are tabulated.
 const FRACTIONS: usize = 1 << 10;
 
-/// What walks read.
+/// The tables that walks read.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub space: Arc<SumSpace>,
-    /// How far below 0 the logarithms of the fractions are.
+    /// The logarithms of the fractions, negated.
     pub logarithms: Vec<f64>,
 }
 
@@ -68,7 +74,7 @@ impl Ground {
         Ground { space, logarithms: (0..FRACTIONS).map(logarithm).collect() }
     }
 
-    /// How far below 0 the logarithm of a number is that was drawn evenly from 0 to 1.
+    /// Returns the negated logarithm of a number drawn uniformly from 0 to 1.
     pub fn threshold(&self, bits: u64) -> f64 {
         let bits = bits | 1;
         let halvings = bits.leading_zeros();
@@ -77,8 +83,8 @@ impl Ground {
     }
 }
 
-/// Which of a variable's values are tried, one after the other around the list: the first and how many, its own one
-/// among them or not. There are at least two.
+/// Returns the window of a variable's values that are tried: the first index and the number, cyclically; the present
+/// value may be among them. There are at least two values.
 pub(super) fn window(who: u64, values: usize) -> (usize, usize) {
     if values == 2 {
         return (0, 2);
@@ -88,44 +94,51 @@ pub(super) fn window(who: u64, values: usize) -> (usize, usize) {
 }
 
 device_structs! {
-    /// How far a walk has come: all but its tables.
+    /// The progress of a walk: all of it except its tables.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub(crate) struct SumProgress as "WalkProgress" {
-        /// Of the walk; 0 before the first.
+        /// The key of the walk; 0 before the first.
         pub key: u64,
-        /// Sum of the tables' entries, and what the sums that are not violated cost.
+        /// Sum of the tables' entries.
         pub(super) energy: i64,
+        /// Cost of the sums that are not violated.
         pub(super) charged: i64,
-        /// The least cost without a violated sum, and that of the first assignment.
+        /// The lowest cost without a violated sum.
         pub best: i64,
+        /// The value of `best` at the first assignment.
         pub(super) begun: i64,
-        /// By how much the temperature falls with each move.
+        /// The present temperature.
         pub(super) temperature: f64,
+        /// The factor of the temperature with each move.
         pub(super) cooling: f64,
-        /// What moves of earlier walks cost on average.
+        /// Average cost of moves of earlier walks.
         climb: f64,
-        /// Sum and number of what moves would have cost.
+        /// Sum of the cost increases of moves, accepted or not.
         pub(super) climbs: f64,
+        /// Number of the moves in `climbs`.
         pub(super) climbed: u64,
-        /// Moves of this walk, and how many it makes.
+        /// Moves of this walk so far.
         pub(super) step: u64,
+        /// Moves of this walk in all.
         pub(super) length: u64,
-        /// Moves of all walks in the slot, and values looked at.
+        /// Moves of all walks in the slot.
         pub(super) moves: u64,
+        /// Values evaluated in all walks of the slot.
         pub(super) ratings: u64,
-        /// Moves until prices change.
+        /// Number of moves until prices change.
         pub(super) left: u32,
-        /// Sums that are violated.
+        /// Number of sums that are violated.
         pub broken: u32,
-        /// What it begins with.
+        /// The flags of what the walk takes over.
         pub(super) kept: u32,
-        /// The kernels have padding there.
+        /// Padding of the struct in the kernels.
         padding as "": u32,
     }
 }
 
 impl SumProgress {
-    /// The walk after this one in its slot: at other values, or where this one ended. `climb` is what moves cost.
+    /// Returns the next walk in the slot, at other values or where this one ended. `climb` is the average cost of a
+    /// move.
     pub fn next(&self, key: u64, goes_on: bool, climb: f64, space: &SumSpace) -> SumProgress {
         let length = self.next_length(space);
         let warmth = climb / f64::from(1u32 << below(mix(mix(key, decision::BEGINNING), decision::WARMTH), COOLER));
@@ -149,12 +162,12 @@ impl SumProgress {
         self.step >= self.length
     }
 
-    /// What moves that cost something cost on average, in this walk if there were any.
+    /// Returns the average cost of moves that increase the cost, in this walk if there were any.
     pub fn climb(&self) -> f64 {
         if self.climbed > 0 { self.climbs / self.climbed as f64 } else { self.climb }
     }
 
-    /// Moves of the walk after it.
+    /// Returns the number of moves of the next walk.
     fn next_length(&self, space: &SumSpace) -> u64 {
         match self.key {
             0 => FIRST_LENGTH * space.free.len() as u64,
@@ -163,7 +176,7 @@ impl SumProgress {
         }
     }
 
-    /// Moves that are left, of the walk after it where it is over.
+    /// Returns the number of moves that remain, or those of the next walk if this one is over.
     pub fn remaining(&self, space: &SumSpace) -> u64 {
         if self.is_over() { self.next_length(space) } else { self.length - self.step }
     }
@@ -174,7 +187,7 @@ impl Progress for SumProgress {
         (self.moves, self.ratings)
     }
 
-    /// The least cost, after all where there never was a walk.
+    /// Returns the lowest cost; slots without a walk come last.
     fn quality(&self) -> (u32, i64) {
         if self.key == 0 { (1, i64::MAX) } else { (0, self.best) }
     }

@@ -15,7 +15,8 @@ pub(super) fn parse(text: &str) -> Network {
     read_from(text.as_bytes(), "t.opb", Format::Opb, &ReadOptions::default(), &Stop::new()).expect("a problem")
 }
 
-/// Items with prices and weights, of which `count` are chosen: the text, and the least total price.
+/// Returns the text of a network of items with prices and weights, of which `count` are chosen, and the lowest total
+/// price.
 pub(super) fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i64>) {
     let prices: Vec<i64> = (0..n).map(|_| 1 + rng.below(30) as i64).collect();
     let weights: Vec<i64> = (0..n).map(|_| 1 + rng.below(20) as i64).collect();
@@ -66,7 +67,7 @@ fn alone_it_finds_the_best_choice_of_items() {
     }
 }
 
-/// Tables, sums of bits and counts of values, soft and hard.
+/// Returns a network with tables, sums of bits and counts of values, soft and hard.
 pub(super) fn mixed() -> Network {
     let mut builder = Network::builder("mixed");
     let n = 24;
@@ -88,12 +89,12 @@ pub(super) fn mixed() -> Network {
     builder.build()
 }
 
-/// A walk that has not begun, as warm as moves that cost so much.
+/// Returns a walk that has not begun, with the average cost of a move.
 pub(super) fn progress(space: &SumSpace, key: u64, climb: f64) -> SumProgress {
     SumProgress::default().next(key, false, climb, space)
 }
 
-/// Values for a walk to begin at.
+/// Returns random values for the beginning of a walk.
 pub(super) fn values(space: &SumSpace, rng: &mut Rng) -> Vec<u16> {
     space.values.iter().map(|values| values.get(rng.index(values.len().max(1))).copied().unwrap_or(0)).collect()
 }
@@ -102,7 +103,7 @@ fn limit(steps: u32) -> Limit {
     Limit { steps, work: u64::MAX }
 }
 
-/// Variables of many values: tables of neighbours, and how often some values are wanted.
+/// Returns a network of variables with many values: tables of neighbours, and counts of some values.
 pub(super) fn wide() -> Network {
     let (n, d, mut rng) = (12, 45, Rng::new(9));
     let mut builder = Network::builder("wide");

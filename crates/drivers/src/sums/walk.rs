@@ -1,6 +1,6 @@
-//! A walk of changes and what their sums then ask for, with prices of violated sums that rise while these stay so. All
-//! that it decides is mixed from its key and the step, in integers and in sums, products and quotients of doubles, each
-//! in the same order as in `kernels/sums.cu`: both walk the same ways to the last bit.
+//! A walk of changes and of repairs of the sums that they violate, with prices of violated sums that rise while these
+//! stay violated. All decisions are mixed from the walk's key and the step. They use integers, and sums, products and
+//! quotients of doubles in the same order as `kernels/sums.cu`, so that both make equal walks to the last bit.
 
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, SumProgress, VALUES, decision, window};
 use crate::core::layout::{UNWATCHED, ValueMove, energy};
@@ -13,30 +13,32 @@ use crate::tuning::walks::LOOK_EVERY;
 use crate::value_tables::ValueTables;
 use crate::walks::search::{self, Limit};
 
-/// One assignment, on its way from warm to cold.
+/// The state of a walk, whose temperature falls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SumWalk {
     progress: SumProgress,
     pub values: Vec<u16>,
-    /// What each value costs in tables under the others' values.
+    /// The cost of each value in the tables, given the values of the other variables.
     costs: Vec<i32>,
-    /// What each sum adds up to, and what it costs: a price for a violated one.
+    /// The total of each sum.
     totals: Vec<i64>,
+    /// The cost of each sum: a price if it is violated.
     paid: Vec<f64>,
-    /// The violated sums, and where each stands among them.
+    /// The violated sums.
     broken: Vec<u32>,
+    /// The position of each sum in `broken`; [`NOWHERE`] if it is not violated.
     place: Vec<u32>,
-    /// For each sum the price of being off by one.
+    /// For each sum, the price of a distance of one from its nearest feasible total.
     prices: Vec<f64>,
     /// The best assignment without a violated sum, or the first one.
     pub best: Vec<u16>,
-    /// What the move at work has changed: variables with the values that they had.
+    /// The changes of the present move: variables with their values before it.
     changed: Vec<(u32, u16)>,
     work: u64,
 }
 
 impl SumWalk {
-    /// A walk at its beginning. Prices are those of an earlier one, if any.
+    /// Begins a walk. Its prices are those of an earlier walk, if there are any.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -81,7 +83,7 @@ impl SumWalk {
         Ok(walk)
     }
 
-    /// What changing a variable costs or saves in tables on average.
+    /// Returns the average change of the cost in tables by changing a variable.
     fn stake(&self, space: &SumSpace) -> f64 {
         let (mut total, mut count) = (0i64, 0u64);
         for &v in &space.free {
@@ -95,7 +97,7 @@ impl SumWalk {
         if count > 0 { total as f64 * space.unit / count as f64 } else { 0.0 }
     }
 
-    /// One move, taken or undone.
+    /// Makes one move, and accepts or undoes it.
     fn step(&mut self, ground: &Ground) {
         let space = &*ground.space;
         self.progress.step += 1;
@@ -126,7 +128,7 @@ impl SumWalk {
         }
     }
 
-    /// A variable, often one of a violated function if there are any.
+    /// Draws a variable, often one of a violated function if there are any.
     fn draw(&self, space: &SumSpace, draw: u64) -> usize {
         let any = |number: u64| space.free[below(mix(draw, number), space.free.len() as u64) as usize] as usize;
         let v = any(decision::ANY);
@@ -143,7 +145,7 @@ impl SumWalk {
         v
     }
 
-    /// The cheapest of some of a variable's other values, the first of equal ones, and what it costs more.
+    /// Returns the best of some of a variable's other values, the first of equals, and its increase of the cost.
     fn cheapest(&mut self, space: &SumSpace, v: usize, who: u64) -> (u16, f64) {
         let (values, own) = (&space.values[v], self.values[v]);
         let (mut at, count) = window(who, values.len());
@@ -162,8 +164,8 @@ impl SumWalk {
         found.unwrap_or((own, 0.0))
     }
 
-    /// The cheapest of some changes of variables of the sum that the move has made the most expensive, if it is
-    /// violated.
+    /// Returns the best of some changes of variables of the most expensive sum that the last change affects and that is
+    /// violated; `None` if there is no such sum.
     fn answer(&mut self, space: &SumSpace, draw: u64, number: u64) -> Option<(usize, u16, f64)> {
         let &(v, before) = self.changed.last()?;
         let terms = |value: u16| space.sums.terms(v as usize, value.into()).iter();
@@ -192,7 +194,7 @@ impl SumWalk {
         found
     }
 
-    /// What a change costs.
+    /// Returns the increase of the cost by a change.
     fn rise(&mut self, space: &SumSpace, v: usize, value: u16) -> f64 {
         let own = self.values[v];
         let costs = self.costs_of(space, v);
@@ -207,7 +209,7 @@ impl SumWalk {
         rise
     }
 
-    /// What a total of a sum costs.
+    /// Returns the cost of a total of a sum.
     #[inline]
     fn price(&self, space: &SumSpace, sum: usize, total: i64) -> f64 {
         let own = &space.sums.sums[sum];
@@ -243,7 +245,7 @@ impl SumWalk {
         self.work += 20 + 4 * space.layout.affected(v).len() as u64;
     }
 
-    /// What a sum costs now; `before` is its total until now, where it was settled.
+    /// Updates the cost of a sum. `before` is its previous total, if it has been settled before.
     fn settle(&mut self, space: &SumSpace, sum: usize, before: Option<i64>) {
         let own = &space.sums.sums[sum];
         self.progress.charged -= before.and_then(|total| own.cost(total)).unwrap_or(0);
@@ -266,8 +268,8 @@ impl SumWalk {
         }
     }
 
-    /// Violated sums become dearer; where there are none all become cheaper. Were each cheaper as soon as it is not
-    /// violated, hardly ever would all of many be right at once.
+    /// Raises the prices of violated sums; if there are none, lowers all prices. If each price fell as soon as its sum
+    /// is satisfied, many sums would hardly ever be satisfied at once.
     fn reprice(&mut self, space: &SumSpace) {
         for &sum in &self.broken {
             let price = &mut self.prices[sum as usize];
@@ -280,7 +282,7 @@ impl SumWalk {
         self.work += self.prices.len() as u64;
     }
 
-    /// That the move is taken.
+    /// Records an accepted move as the best if no sum is violated and its cost is lower.
     fn keep_best(&mut self, space: &SumSpace) {
         if !self.broken.is_empty() {
             return;
@@ -342,7 +344,7 @@ impl search::Walk<SumProgress, Ground> for SumWalk {
 
 #[cfg(test)]
 impl SumWalk {
-    /// All that is kept against what is computed again.
+    /// Compares all data kept up to date with recomputed ones.
     pub fn assert_kept(&self, space: &SumSpace) {
         let totals = space.sums.totals(&self.values);
         assert_eq!(self.totals, totals);

@@ -1,6 +1,6 @@
-//! Tabu walks on the CPU, a thread a walk. A step is one FANG pass over all (variable, value) moves of the variables in
-//! conflict as the candidate values of one pseudo-variable: the aggregate is the least difference that is free, the map
-//! is 1 where a move has it.
+//! Tabu walks on the CPU, with a thread for each walk. A step is one FANG assignment of a pseudo-variable whose
+//! candidate values are all (variable, value) moves of the variables in conflict. The aggregate is the lowest
+//! difference of a move that is not tabu; the map is 1 for moves with this difference.
 
 use super::walk::{HELD, TabuProgress};
 use crate::core::elite::hash;
@@ -14,25 +14,25 @@ use crate::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
 use crate::value_tables::ValueTables;
 use crate::walks::search::{Limit, Walk};
 
-/// What may not be picked.
+/// The evaluation of a move that may not be selected.
 const FORBIDDEN_MOVE: i32 = i32::MAX;
-/// One tabu search.
+/// The state of a tabu walk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TabuWalk {
     progress: TabuProgress,
     values: Vec<u16>,
     best: Vec<u16>,
-    /// Cost of each value under the others' values, above the variable's floor.
+    /// The cost of each value, given the values of the other variables, above the variable's floor.
     gamma: Vec<i32>,
-    /// The step until which a value may not be taken.
+    /// The step until which each value is tabu.
     until: Vec<u32>,
-    /// Hashes of assignments.
+    /// Hashes of visited assignments.
     seen: Vec<u32>,
     /// The variables in conflict.
     in_conflict: Active,
 }
 
-/// Rates all moves of a walk's variables in conflict, in their order.
+/// The moves of a walk's variables in conflict, in their order.
 struct Moves<'a> {
     tables: &'a ValueTables,
     layout: &'a MoveLayout,
@@ -45,7 +45,8 @@ impl Moves<'_> {
         let (gamma, until) = (&walk.gamma[range.clone()], &walk.until[range]);
         let current = gamma[usize::from(walk.values[v])];
         let (step, aspired) = (walk.progress.step, walk.progress.aspired());
-        // rows are of quads: a loop over single moves leaves up to 15 of a row to no vector
+        // rows consist of units of four: a loop over single moves would leave up to 15 of a row without vector
+        // instructions
         let rated = ratings.as_chunks_mut::<4>().0.iter_mut();
         for ((ratings, costs), until) in rated.zip(gamma.as_chunks::<4>().0).zip(until.as_chunks::<4>().0) {
             for k in 0..4 {
@@ -55,7 +56,7 @@ impl Moves<'_> {
         }
     }
 
-    /// The variable and the value of a move.
+    /// Returns the variable and the value of a move.
     #[inline(always)]
     fn of(&self, walk: &TabuWalk, possibility: usize) -> (usize, u16) {
         let mut before = 0;
@@ -109,7 +110,7 @@ impl LocalHeuristic<TabuWalk> for Moves<'_> {
         let mut total = 0;
         for (weight, &rating) in weights.iter_mut().zip(ratings) {
             *weight = self.map(rating, aggregate);
-            // there are fewer moves than that
+            // there are fewer moves than 2^32
             total += *weight;
         }
         u64::from(total)
@@ -120,7 +121,7 @@ impl LocalHeuristic<TabuWalk> for Moves<'_> {
         walk.take(self.tables, self.layout, v, value);
     }
 
-    /// Everything is tabu: time passes.
+    /// Counts a step in which all moves are tabu.
     fn could_not_assign(&self, walk: &mut TabuWalk, _: usize) {
         walk.progress.step += 1;
     }
@@ -166,7 +167,7 @@ impl TabuWalk {
     }
 }
 
-/// A few steps, compiled for the vector units of the machine they run on.
+/// A few steps, compiled for the vector instruction set of the machine.
 struct Steps<'a> {
     moves: &'a Moves<'a>,
     walk: &'a mut TabuWalk,
@@ -251,7 +252,7 @@ mod tests {
         walk
     }
 
-    /// Compares everything that a walk keeps up to date with what is computed again.
+    /// Compares all data that a walk keeps up to date with recomputed ones.
     fn verify(walk: &TabuWalk, tables: &ValueTables, layout: &MoveLayout) {
         let fresh = begun(tables, layout, walk.values.clone(), 1);
         assert_eq!(walk.gamma, fresh.gamma);

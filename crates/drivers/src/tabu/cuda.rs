@@ -1,4 +1,4 @@
-//! Tabu walks in device memory, a block of threads each.
+//! Tabu walks in device memory, with a block of threads for each walk.
 
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
@@ -18,7 +18,7 @@ use crate::value_tables::ValueTables;
 use crate::walks::cuda::{DeviceSearch, Program, asserted, group};
 
 device_structs! {
-    /// `kernels/layout.cuh`: Layout.
+    /// The struct `Layout` of `kernels/layout.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct LayoutArgument as "Layout" {
         variables: u32,
@@ -38,21 +38,21 @@ device_structs! {
     }
 }
 
-// SAFETY: zeros are a walk that has not begun.
+// SAFETY: the fields are numbers; zeros represent a walk that has not begun.
 unsafe impl ValidAsZeroBits for TabuProgress {}
 
-/// Shared memory that the kernel takes beside a walk's tables, at most.
+/// Largest number of bytes of shared memory that the kernel uses besides a walk's tables.
 const BESIDE: u32 = 1 << 10;
 
-/// The kernels: with numbers of 16 bits or of 32, and tables in shared memory or not.
+/// The kernels: with numbers of 16 or 32 bits, and with tables in shared memory or not.
 const KERNELS: [&str; 3] = ["walk<u16, true>", "walk<u32, true>", "walk<u32, false>"];
 
-/// How walks lie in memory.
+/// The layout of a walk in memory.
 struct Cut {
     kernel: &'static str,
-    /// Words of a walk's tables.
+    /// Number of words of a walk's tables.
     words: usize,
-    /// Bytes of shared memory; 0 where tables do not fit.
+    /// Bytes of shared memory; 0 if the tables do not fit.
     shared: u32,
 }
 
@@ -60,7 +60,7 @@ impl Cut {
     fn new(info: &Info, context: &SearchContext) -> Cut {
         let (n, moves) = (context.variables(), context.tables.moves());
         let room = info.shared_memory.saturating_sub(BESIDE) as usize;
-        // costs of moves and until when they are tabu; of each variable its cost and value, a bit and a place in a list
+        // costs and tabu limits of moves; for each variable its cost, its value, a bit and a position in a list
         let words = |bytes: usize| {
             let numbers = 2 * moves + n.next_multiple_of(32);
             (2 * n + n.div_ceil(32) + numbers * bytes / 4).next_multiple_of(4)
@@ -74,8 +74,8 @@ impl Cut {
     }
 }
 
-/// Whether costs of moves and steps of a round with a tenure behind fit 16 bits, of which the largest number stands for
-/// what is tabu for good.
+/// Returns whether costs of moves, and steps of a round plus a tenure, fit into 16 bits. The largest number stands for
+/// moves that are always tabu.
 fn fits_short(context: &SearchContext) -> bool {
     let (tables, Ok(Some(layout))) = (&context.tables, context.layout(&Stop::new())) else { return false };
     let largest = |v: usize| i64::from(tables.unary(v)[..tables.domain(v)].iter().copied().max().unwrap_or(0));
@@ -89,13 +89,14 @@ fn source(kernels: &[&str]) -> Source {
     kernels.iter().fold(source, |source, kernel| source.kernel(*kernel))
 }
 
-/// Its kernels.
+/// Returns the driver's kernel sources.
 pub fn sources() -> Vec<Source> {
     vec![source(&KERNELS)]
 }
 
-/// Lists of functions' rows as `layout.cuh` has them: incidents by function, the first of each counts as the
-/// function's cost; rows that change with a variable name theirs where their function has more than two variables.
+/// Lists of functions' rows in the format of `layout.cuh`. Incidents are sorted by function, and the first one of each
+/// counts the function's cost. Rows that change with a variable name their incident if the function has more than two
+/// variables.
 struct Lists {
     affected: Vec<u32>,
     incidents: Vec<u32>,
@@ -115,7 +116,7 @@ impl Lists {
             lists.incidents.extend([incidence.base, lists.pairs.len() as u32 / 2, variable, u32::from(is_first)]);
             lists.pairs.extend(tables.others(&incidence).flat_map(|(variable, stride)| [variable, stride]));
         }
-        // the last one ends the pairs
+        // a sentinel marks the end of the pairs
         lists.incidents.extend([0, lists.pairs.len() as u32 / 2, 0, 0]);
         let mut affected = layout.affected.iter();
         for v in 0..tables.variables() {
@@ -133,7 +134,7 @@ impl Lists {
     }
 }
 
-/// Uploads the tables' entries and where things stand in the tables of moves.
+/// Uploads the tables' entries and the layout of moves.
 pub(crate) fn upload_layout(
     up: &mut Uploads,
     tables: &ValueTables,

@@ -1,4 +1,4 @@
-//! The device's tabu walks against the CPU's: the same moves, tenures, and best assignments. Without a GPU they are
+//! The device's tabu walks against the CPU's: equal moves, tenures, and best assignments. Without a GPU they are
 //! skipped.
 
 use super::TabuSearch;
@@ -18,8 +18,8 @@ use fangs_testing::cores::{assignment, of_size, price, random_dense};
 use fangs_testing::gpu;
 use std::sync::Arc;
 
-/// Walks on both sides and compares how far all come and what they find. A hash tells assignments apart, so rounds of a
-/// step compare every move.
+/// Makes walks on both sides and compares their progress and their best assignments. A hash distinguishes assignments,
+/// so that rounds of one step compare every move.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, rounds: &[u32]) {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
@@ -45,7 +45,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     }
 }
 
-/// Single steps, then longer rounds; walks are given up in between.
+/// Single steps, then longer rounds; walks are dropped in between.
 const ROUNDS: [u32; 12] = [0, 1, 1, 1, 2, 7, 40, 64, 65, 1, 130, 200];
 
 #[test]

@@ -1,11 +1,11 @@
-//! Where tabu walks begin.
+//! The beginnings of tabu walks.
 //!
-//! Where all values are interchangeable, as the colors of a graph are, a solution is a partition of the variables: what
-//! value a class has means nothing, so that a region copied from another solution brings nothing but conflicts. There
-//! walks come in pairs: both end together, and the next ones begin at children of the two bests, which
-//! inherit classes (the greedy partition crossover of Galinier and Hao, "Hybrid Evolutionary Algorithms for Graph
-//! Coloring", 1999; two at a time as in HEAD of Moalic and Gondran, "Variations on Memetic Algorithms for Graph
-//! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
+//! If all values are interchangeable, as the colors of a graph are, a solution is a partition of the variables. The
+//! value of a class has no meaning, so that a region copied from another solution causes only conflicts. Walks then
+//! come in pairs: both end together, and the next ones begin at children of their two best assignments, which inherit
+//! classes (the greedy partition crossover of Galinier and Hao, "Hybrid Evolutionary Algorithms for Graph Coloring",
+//! 1999; two at a time as in HEAD of Moalic and Gondran, "Variations on Memetic Algorithms for Graph Coloring
+//! Problems", 2018). Otherwise walks begin at elites of which some values are changed.
 
 use super::walk::TabuProgress;
 use crate::core::elite::Elite;
@@ -16,42 +16,45 @@ use crate::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
 use crate::value_tables::ValueTables;
 use crate::walks::search::Start;
 
-/// What the beginning of a walk decides, numbered: its bits are mixed from its key and this. Steps have their numbers.
+/// The numbers of the decisions at the beginning of a walk, whose bits are mixed from its key and the number. Steps
+/// have lower numbers.
 mod decision {
     pub const ELITE: u64 = 1 << 40;
-    /// Mixed once more with the variable.
+    /// Mixed with the variable.
     pub const VALUES: u64 = ELITE + 1;
-    /// Mixed once more with the class.
+    /// Mixed with the class.
     pub const CLASSES: u64 = ELITE + 2;
 }
 
-/// Where walks begin.
+/// The method by which walks begin.
 #[derive(Debug, Default)]
 pub(crate) enum Restarts {
-    /// At elites.
+    /// Walks begin at elites.
     #[default]
     Elites,
-    /// At children of the walks before, where there are so many values and all are interchangeable.
+    /// Walks begin at children of the previous walks. The first field is the number of values, all of which are
+    /// interchangeable.
     TwoParents(usize, Vec<WalkPair>),
 }
 
-/// The best of a walk that is over.
+/// The best assignment of a walk that is over; `None` for other walks.
 type Ended = Option<Vec<u16>>;
 
-/// Two walks whose bests are crossed with each other.
+/// Two walks whose best assignments are crossed with each other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WalkPair {
-    /// How often it has become one solution and begun again.
+    /// Number of times that both became equal and the pair began again.
     lives: u32,
-    /// Pairs of walks since then.
+    /// Number of pairs of walks since the pair began.
     walks: u32,
-    /// The best of this cycle, and of the one before.
+    /// The best assignment of this cycle.
     best: Option<(i64, Vec<u16>)>,
+    /// The best assignment of the previous cycle.
     last: Option<(i64, Vec<u16>)>,
 }
 
 impl Restarts {
-    /// Those that suit a core with so many interchangeable values.
+    /// Returns the method for a problem; `interchangeable` is its number of interchangeable values, if all are.
     pub fn new(interchangeable: Option<usize>) -> Restarts {
         match interchangeable {
             Some(values) => Restarts::TwoParents(values, Vec::new()),
@@ -59,7 +62,8 @@ impl Restarts {
         }
     }
 
-    /// How many of `most` walks there are, where so many walk at the same time. What pairs of walks need is depth.
+    /// Returns the number of walks, if there is room for `most` and `at_once` run in parallel. Pairs of walks need long
+    /// walks.
     pub fn walks(&self, most: usize, at_once: usize) -> usize {
         match self {
             Restarts::Elites => most,
@@ -67,7 +71,7 @@ impl Restarts {
         }
     }
 
-    /// Steps of a round where `most` would do.
+    /// Returns the number of steps of a round, if `most` would be usual.
     pub fn steps(&self, most: u32) -> u32 {
         match self {
             Restarts::Elites => most,
@@ -75,8 +79,8 @@ impl Restarts {
         }
     }
 
-    /// How many new bests of a round others are shown: pairs of walks have their own, and to count their costs takes as
-    /// long as many steps.
+    /// Returns the number of new best assignments of a round that are offered to the pool. Pairs of walks have their
+    /// own, and computing their costs takes the time of many steps.
     pub fn offers(&self) -> usize {
         match self {
             Restarts::Elites => POOL,
@@ -84,7 +88,7 @@ impl Restarts {
         }
     }
 
-    /// The walks whose walks are over.
+    /// Returns the slots whose walks are over.
     pub fn over(&mut self, progress: &[TabuProgress]) -> Vec<usize> {
         match self {
             Restarts::Elites => (0..progress.len()).filter(|&slot| progress[slot].is_over(PATIENCE)).collect(),
@@ -97,7 +101,7 @@ impl Restarts {
         }
     }
 
-    /// Where walks begin whose walks have come to the end of others. `bests` are those of the walks that are over.
+    /// Returns the beginnings of the walks in slots whose walks are over. `bests` are the best assignments of these.
     pub fn begin(
         &mut self,
         tables: &ValueTables,
@@ -136,12 +140,13 @@ impl Restarts {
 }
 
 impl WalkPair {
-    /// Whether a walk of the pair is over. Now and then they are longer: 1, 2, 1, 4 times the shortest, and so on.
+    /// Returns whether a walk of the pair is over. Lengths vary with the restarts: 1, 2, 1, 4 times the shortest, and
+    /// so on.
     fn ends(&self, progress: &TabuProgress) -> bool {
         progress.key == 0 || progress.step >= SHORT_WALK << (self.lives + 1).trailing_zeros().min(DOUBLINGS)
     }
 
-    /// The children of the walks' bests; none where these have become one solution, and the pair begins again.
+    /// Returns the children of the best assignments; `None` if these are equal, and the pair begins again.
     fn cross_bests(
         &mut self,
         values: usize,
@@ -166,7 +171,7 @@ impl WalkPair {
     }
 }
 
-/// An elite of which some values are changed; random values where there are no elites.
+/// Returns an elite of which some values are changed; random values if there are no elites.
 fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
     let elite = below(mix(key, decision::ELITE), elites.len() as u64) as usize;
     let values = mix(key, decision::VALUES);
@@ -180,8 +185,8 @@ fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
     (0..tables.variables()).map(value).collect()
 }
 
-/// A child of two partitions: by turns the largest class of one of them that is left, without what is in the child
-/// already. What is in no class of these gets a random one.
+/// Returns a child of two partitions. The parents alternate in passing on their largest class without the variables
+/// that the child has already. Variables that remain get random classes.
 fn cross(values: usize, parents: [&[u16]; 2], key: u64) -> Vec<u16> {
     const LEFT: u16 = u16::MAX;
     let mut child = vec![LEFT; parents[0].len()];
@@ -211,7 +216,7 @@ fn cross(values: usize, parents: [&[u16]; 2], key: u64) -> Vec<u16> {
     child
 }
 
-/// Whether two partitions have the same classes.
+/// Returns whether two partitions have the same classes.
 fn are_equal(values: usize, a: &[u16], b: &[u16]) -> bool {
     let mut other = vec![None; values];
     let mut used = vec![false; values];
@@ -268,7 +273,7 @@ mod tests {
             let members = |partition: &[u16], class: usize| -> Vec<usize> {
                 (0..40).filter(|&v| usize::from(partition[v]) == class).collect()
             };
-            // whether a class of the child has one of a parent, a largest one without what is taken
+            // finds a class of the parent, a largest one without the variables taken, that the child's class contains
             let inherits = |class: usize, parent: &[u16], taken: &[usize]| {
                 let left =
                     |class| members(parent, class).into_iter().filter(|v| !taken.contains(v)).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Tabu walks on gamma tables: what a walk decides, and the tables that it reads. Tenures are integers.
+//! The decisions of tabu walks, and the constants that they share with the kernels. Tenures are integers.
 
 use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
@@ -7,17 +7,17 @@ use crate::tuning::{tabu, walks::LOOK_EVERY};
 use crate::value_tables::PADDING;
 use crate::walks::search::Progress;
 
-/// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing,
-/// and aspiration needs a gain.
+/// The tabu limit of a variable's present value and of padding, which are always tabu: taking them changes nothing, and
+/// aspiration requires a gain.
 pub(crate) const HELD: u32 = u32::MAX;
 /// A tenure of one step, in the unit of [`TabuProgress::tenure`].
 pub(crate) const TENURE_ONE: u32 = 256;
 const FIRST_TENURE: u32 = tabu::FIRST_TENURE * TENURE_ONE;
 const LEAST_TENURE: u32 = tabu::LEAST_TENURE * TENURE_ONE;
-/// No walk is longer: steps are counted in 32 bits.
+/// Largest number of steps of a walk, because steps are counted in 32 bits.
 const LONGEST: u32 = 1 << 30;
 
-/// The constants as kernels have them.
+/// Returns the declarations of the constants for the kernels.
 pub(super) fn declared() -> String {
     constants! {
         u32: HELD, TENURE_ONE, FIRST_TENURE, LEAST_TENURE, CALM, REMEMBERED, CONFLICTS, LOOK_EVERY;
@@ -28,41 +28,42 @@ pub(super) fn declared() -> String {
 device_structs! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct TabuProgress as "WalkProgress" {
-        /// Of the walk; 0 before the first.
+        /// The key of the walk; 0 before the first.
         pub key: u64,
         /// Sum of the tables' entries.
         pub energy: i64,
         pub best: i64,
         pub hash: u64,
         pub best_hash: u64,
-        /// Moves in all walks.
+        /// Moves of all walks in the slot.
         pub moves: u64,
-        /// Steps of this walk; where all moves are tabu a step moves nothing.
+        /// Steps of this walk. A step makes no move if all are tabu.
         pub step: u32,
         pub best_step: u32,
-        /// When the tenure last changed.
+        /// The step at which the tenure last changed.
         pub changed: u32,
-        /// How long the value that a variable leaves is tabu, in 256ths; half as much to one and a half of it is drawn.
+        /// How long the value that a variable leaves is tabu, in 256ths of a step; the actual number is drawn from half
+        /// of it to one and a half of it.
         pub tenure: u32,
         pub conflicts: u32,
-        /// The kernels have padding there.
+        /// Padding of the struct in the kernels.
         pub padding as "": u32,
     }
 }
 
 impl TabuProgress {
-    /// A walk that begins after others in its slot made some moves.
+    /// Returns a walk that has not begun. `moves` are those of earlier walks in its slot.
     pub fn new(key: u64, moves: u64) -> TabuProgress {
         TabuProgress { key, moves, best: i64::MAX, ..TabuProgress::default() }
     }
 
-    /// The walk at its first assignment.
+    /// Returns the walk at its first assignment.
     pub fn at_begin(self, energy: i64, hash: u64, conflicts: u32) -> TabuProgress {
         let (best, best_hash, tenure) = (energy, hash, FIRST_TENURE);
         TabuProgress { energy, best, hash, best_hash, conflicts, tenure, ..self }
     }
 
-    /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
+    /// Returns whether the walk is over: there was no new best for `patience` steps, or there was no walk.
     pub fn is_over(&self, patience: u32) -> bool {
         self.key == 0 || self.step - self.best_step > patience || self.step > LONGEST
     }
@@ -71,21 +72,21 @@ impl TabuProgress {
         mix(self.key, u64::from(self.step))
     }
 
-    /// The difference below which a move gives a new best.
+    /// Returns the difference below which a move leads to a new best.
     pub fn aspired(&self) -> i32 {
         (self.best - self.energy).clamp(i64::from(i32::MIN / 2), 0) as i32
     }
 
-    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the
-    /// more variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
+    /// Returns the step until which a value is tabu that is left in the next step: by the tenure, plus 0.6 steps for
+    /// each variable in conflict, as in Galinier and Hao's tabu search for coloring.
     pub fn until(&self, variables: usize) -> u32 {
         let tenure = self.tenure / TENURE_ONE;
         let drawn = below(mix(self.draw(), 0), u64::from(tenure) + 1) as u32 + tenure / 2;
         self.step + 2 + drawn + self.conflicts.min(variables as u32 / CONFLICTS) * 3 / 5
     }
 
-    /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's
-    /// reactive tabu search).
+    /// Adapts the tenure: a repeated assignment lengthens it, and a long time without one shortens it (Battiti and
+    /// Tecchiolli's reactive tabu search).
     pub fn react(&mut self, repeated: bool, variables: usize) {
         let longest = (variables as u32 * (TENURE_ONE / 2)).max(LEAST_TENURE);
         if repeated {

@@ -7,14 +7,14 @@ use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
 
-/// Walks on the CPU, a thread a walk.
+/// Walks on the CPU, with a thread for each walk.
 pub(crate) struct CpuWalks<S: LocalSearch> {
     layout: Arc<S::Layout>,
     walks: Vec<S::Walk>,
 }
 
 impl<S: LocalSearch> CpuWalks<S> {
-    /// Walks that have not begun.
+    /// Creates walks that have not begun.
     pub fn new(layout: Arc<S::Layout>, count: usize) -> Self {
         CpuWalks { layout, walks: vec![S::Walk::default(); count] }
     }

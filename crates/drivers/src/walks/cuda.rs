@@ -14,7 +14,7 @@ use crate::stop::Stop;
 use std::sync::Arc;
 
 device_structs! {
-    /// `kernels/walks.cuh`: Walks.
+    /// The struct `Walks` of `kernels/walks.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct WalksArgument as "Walks" {
         tables: u64,
@@ -28,56 +28,58 @@ device_structs! {
     }
 }
 
-/// A kernel of walks, and how it is launched.
+/// A kernel of walks and its launch parameters.
 pub(crate) struct Program {
     pub kernel: Kernel,
-    /// Words of a walk's tables.
+    /// Number of words of a walk's tables.
     pub words: usize,
-    /// Walks of a block, its threads and bytes of shared memory.
+    /// Number of walks of a block.
     pub together: u32,
+    /// Number of threads of a block.
     pub threads: u32,
+    /// Bytes of shared memory of a block.
     pub shared: u32,
-    /// Walks that a multiprocessor should have.
+    /// Number of walks that a multiprocessor should have.
     pub resident: u32,
 }
 
-/// Threads of a block whose warps have a walk each.
+/// Number of threads of a block in which each warp has a walk.
 const THREADS: u32 = 128;
 
 impl Program {
-    /// A warp a walk, of so many words.
+    /// Returns a program with a warp for each walk, of `words` words.
     pub fn of_warps(kernel: Kernel, words: usize, resident: u32) -> Program {
         Program { kernel, words, together: THREADS / 32, threads: THREADS, shared: 0, resident }
     }
 }
 
-/// A local search that a device can make: its kernel takes the layout, the walks and how many steps they make.
+/// A local search that has a kernel. The kernel's arguments are the layout, the walks and the number of steps.
 pub(crate) trait DeviceSearch: LocalSearch<Progress: DeviceRepr + DeviceStruct + ValidAsZeroBits> {
-    /// The layout as the kernel has it.
+    /// The layout in the kernel's format.
     type Argument: DeviceRepr + DeviceStruct + Copy + Send;
 
-    /// Whether the kernel takes a core.
+    /// Returns whether the kernel supports a problem.
     fn fits_device(context: &SearchContext) -> bool {
         let _ = context;
         true
     }
 
-    /// The kernel for a core.
+    /// Returns the kernel source for a problem.
     fn source(info: &Info, context: &SearchContext) -> Source;
 
-    /// The kernel, loaded.
+    /// Loads the kernel.
     fn program(cuda: &Device, context: &SearchContext, layout: &Self::Layout) -> Result<Program, DeviceError>;
 
     /// Uploads a layout.
     fn upload(up: &mut Uploads, context: &SearchContext, layout: &Self::Layout) -> Result<Self::Argument, DeviceError>;
 }
 
-/// What the source of a search's kernel asserts of structures.
+/// Adds the assertions about the structs of a search to its kernel source.
 pub(crate) fn asserted<S: DeviceSearch>(source: Source) -> Source {
     source.asserts::<S::Argument>().asserts::<WalksArgument>().asserts::<S::Progress>()
 }
 
-/// The fewest lanes, a power of two, of a warp that hold a row of as many quads as the widest.
+/// Returns the smallest number of lanes of a warp, a power of two, that hold a row of `widest` units of four values.
 pub(crate) fn group(widest: u32) -> u32 {
     widest.next_power_of_two().min(32)
 }
@@ -85,25 +87,26 @@ pub(crate) fn group(widest: u32) -> u32 {
 /// Walks on a device.
 pub(crate) struct CudaWalks<S: DeviceSearch> {
     cuda: Device,
-    /// For what cannot wait for the kernels' stream.
+    /// A stream for what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
     program: Program,
     layout: S::Argument,
     walks: WalksArgument,
     variables: usize,
-    /// Where walks began, one after the other: here, and there.
+    /// The first assignments of the walks, one after the other, on the host.
     begun: Vec<u16>,
+    /// The first assignments of the walks, one after the other, on the device.
     starts: CudaSlice<u16>,
     best: CudaSlice<u16>,
     progress: CudaSlice<S::Progress>,
-    /// Not 0 once a round is to end early.
+    /// Not 0 if a round must end early.
     stop: CudaSlice<u32>,
-    /// Kept for their memory.
+    /// Keeps the memory allocated.
     _held: Held,
 }
 
 impl<S: DeviceSearch> CudaWalks<S> {
-    /// Walks that have not begun, as many as `count` says of those that there is room for.
+    /// Creates walks that have not begun. `count` chooses their number, given that for which there is room.
     pub fn open(
         cuda: &Device,
         context: &SearchContext,
@@ -176,8 +179,8 @@ impl<S: DeviceSearch> Walks<S::Progress> for CudaWalks<S> {
         let Program { kernel, together, threads, shared, .. } = &self.program;
         let count = self.walks.count.div_ceil(*together);
         let blocks = Blocks { count, threads: *threads, shared: *shared };
-        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
-        // number.
+        // SAFETY: the arguments are the kernel's; all memory that it reads and writes was allocated for this problem
+        // and number of walks.
         unsafe {
             kernel.launch(cuda.stream(), blocks, |arguments| {
                 arguments.arg(&self.layout).arg(&self.walks).arg(&limit.steps)

@@ -1,9 +1,9 @@
-//! A driver of walks: local searches that each change one assignment move by move, side by side on the CPU or on a
-//! device. What a walk does, where it begins and what others are shown is its [`LocalSearch`]'s.
+//! A driver of walks: local searches that each change one assignment move by move, in parallel on the CPU or on a
+//! device. The moves of a walk, its beginning and the results that are offered are defined by a [`LocalSearch`].
 //!
-//! To add a local search: implement [`search::Walk`] for its walk on the CPU, which says what its kernel does,
-//! [`LocalSearch`], and [`DeviceSearch`] for the kernel. A walk is a function of where it begins, its key and nothing
-//! else: all that it decides is mixed from the key and the step, so that both walk the same ways, move by move.
+//! To add a local search, implement [`search::Walk`] for its walk on the CPU, which also specifies its kernel,
+//! [`LocalSearch`], and [`DeviceSearch`] for the kernel. A walk is a function of its first assignment and its key
+//! alone: all its decisions are mixed from the key and the step, so that CPU and device make equal walks, move by move.
 
 pub(crate) mod cpu;
 pub(crate) mod cuda;
@@ -27,14 +27,14 @@ pub(crate) struct WalkDriver<S: LocalSearch> {
     rng: Rng,
     device: Option<Arc<Cuda>>,
     search: S,
-    /// None before the first round on a core.
+    /// The walks; `None` before the first round on a problem.
     open: Option<Open<S>>,
     rounds: u32,
-    /// What a device takes for the core, once that was asked for.
+    /// The kernel source for the problem, made when it is first needed.
     kernels: OnceCell<Source>,
 }
 
-/// Walks on a core.
+/// Walks on a problem.
 struct Open<S: LocalSearch> {
     walks: Box<dyn Walks<S::Progress>>,
     layout: Arc<S::Layout>,
@@ -54,12 +54,12 @@ impl<S: DeviceSearch> WalkDriver<S> {
         WalkDriver { rng, device, search: S::default(), open: None, rounds: 0, kernels: OnceCell::new() }
     }
 
-    /// The device, if it takes the core.
+    /// Returns the device, if it supports the problem.
     fn device(&self, context: &SearchContext) -> Option<&Arc<Cuda>> {
         self.device.as_ref().filter(|_| S::fits_device(context))
     }
 
-    /// Walks on a core, where they do best; none once the flag is set.
+    /// Creates walks on a problem, on the device if that supports it; `None` once the flag is set.
     fn open(&mut self, context: &SearchContext, stop: &Stop) -> Result<Option<Open<S>>, DeviceError> {
         let Ok(layout) = self.search.layout(context, stop) else { return Ok(None) };
         let device = self.device(context);
@@ -72,7 +72,7 @@ impl<S: DeviceSearch> WalkDriver<S> {
         Ok(Some(Open { progress: vec![S::Progress::default(); walks.count()], walks, layout, on_device }))
     }
 
-    /// Turns of the walks until a round's work is done or something better was found.
+    /// Makes slices of the walks until a round's work is done or something better was found.
     fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
         let open = match self.open.take() {
             Some(open) => Some(open),
@@ -90,7 +90,7 @@ impl<S: DeviceSearch> WalkDriver<S> {
         }
     }
 
-    /// A turn of the walks; what they found goes into the pool.
+    /// Makes one slice of the walks and offers their results to the pool.
     fn turn(
         &mut self,
         open: &mut Open<S>,
@@ -111,7 +111,7 @@ impl<S: DeviceSearch> WalkDriver<S> {
         let is_better = |&slot: &usize| turn.progress[slot].quality() < before[slot].quality();
         let slots = self.search.choose(&turn, (0..before.len()).filter(is_better).collect());
         let mut bests: Vec<(usize, Vec<u16>)> = slots.iter().copied().zip(open.walks.bests(&slots)?).collect();
-        // one that was stopped before it began
+        // a walk that was stopped before it began has no best
         bests.retain(|best| !best.1.is_empty());
         let shown = self.search.show(&turn, bests);
         let mut effort = Effort { work, ..Effort::default() };
@@ -140,13 +140,13 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
     }
 
     fn begins(&self, context: &SearchContext) -> u64 {
-        // where others rest there is nothing to wait for
+        // if other drivers cannot search there is nothing to wait for
         let is_alone = S::KEEPS_SUMS && context.is_for_sums();
         if self.device.is_some() && !context.portable && !is_alone { BEGIN } else { 0 }
     }
 
     fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
-        // what no device walks is the CPU's, beside it
+        // what no device supports is searched on the CPU, beside the device
         let here = self.device.is_none() || S::fits_device(context);
         here && self.search.can_walk(context) && self.search.pays(context, pool)
     }
@@ -169,14 +169,14 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
         self.advance(context, pool, stop).unwrap_or_else(|error| {
-            // what the walks found is in the pool: others begin on the CPU
+            // the pool has the results of the walks, and new walks begin on the CPU
             self.device = None;
             Effort { lost: Some(error), ..Effort::default() }
         })
     }
 
     fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
-        // the shared pool carries over what the walks found
+        // the shared pool carries over the results of the walks
         let open = self.open.take();
         self.search.rebase(open.as_ref().map_or(&[], |open| &open.progress));
         self.kernels = OnceCell::new();

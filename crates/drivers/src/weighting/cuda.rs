@@ -1,4 +1,4 @@
-//! Constraint-weighting walks in device memory, a warp each.
+//! Constraint-weighting walks in device memory, with a warp for each walk.
 
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
@@ -14,7 +14,7 @@ use crate::tuning::weighting::RESIDENT;
 use crate::walks::cuda::{DeviceSearch, Program, asserted, group};
 
 device_structs! {
-    /// `kernels/weighting.cu`: WalkInput.
+    /// The struct `WalkInput` of `kernels/weighting.cu`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct InputArgument as "WalkInput" {
         variables: u32,
@@ -32,10 +32,10 @@ device_structs! {
     }
 }
 
-// SAFETY: zeros are numbers.
+// SAFETY: the fields are numbers, for which zeros are valid.
 unsafe impl ValidAsZeroBits for WeightingProgress {}
 
-/// Its kernels.
+/// Returns the driver's kernel sources.
 pub fn sources() -> Vec<Source> {
     vec![source()]
 }
@@ -72,7 +72,7 @@ impl DeviceSearch for ConstraintWeighting {
         let IncidenceLists { starts, incidences } = layout;
         let mut first: Vec<u32> = (0..n).map(|v| tables.unary_at(v)).collect();
         first.push(tables.moves() as u32);
-        // of each variable the functions with its incidences
+        // for each variable, its functions with their incidences
         let mut on = vec![Vec::new(); n];
         for (function, range) in starts.windows(2).enumerate() {
             for incidence in range[0]..range[1] {

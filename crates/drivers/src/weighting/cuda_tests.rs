@@ -1,5 +1,5 @@
-//! The device's constraint-weighting walks against the CPU's: the same moves, weights and best assignments. Without a
-//! GPU they are skipped.
+//! The device's constraint-weighting walks against the CPU's: equal moves, weights and best assignments. Without a GPU
+//! they are skipped.
 
 use super::ConstraintWeighting;
 use super::incidences::{IncidenceLists, without_forbidden};
@@ -18,8 +18,9 @@ use fangs_testing::cores::{assignment, of_size, price, random_dense};
 use fangs_testing::gpu;
 use std::sync::Arc;
 
-/// Walks on both sides and compares how far all come and what they find; how many found something allowed. Moves, costs
-/// and values looked at tell ways apart, so rounds of a step compare every move.
+/// Makes walks on both sides and compares their progress and their best assignments. Returns the number of walks that
+/// found a feasible assignment. Moves, costs and counts of evaluations distinguish paths, so that rounds of one step
+/// compare every move.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, rounds: &[u32]) -> usize {
     let stop = Stop::new();
     let mut rng = Rng::new(4);

@@ -1,16 +1,16 @@
-//! What a walk walks on: the functions of a core with their variables.
+//! The input of a walk: the functions of a problem with their variables.
 
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::value_tables::{Incidence, ValueTables};
 use std::ops::Range;
 
-/// Who reads what: the functions of a core with their variables, all of them copied into rows.
+/// The functions of a problem with their variables, whose tables are all copied into rows.
 #[derive(Debug, Default)]
 pub(crate) struct IncidenceLists {
-    /// First incidence of each function, and the end.
+    /// Index of the first incidence of each function, and the number of incidences.
     pub starts: Vec<u32>,
-    /// The variables and incidences of all.
+    /// The variable and the incidence of each entry.
     pub incidences: Vec<(u32, Incidence)>,
 }
 
@@ -20,7 +20,7 @@ impl IncidenceLists {
         IncidenceLists::until(tables, &Stop::new()).expect("no stop is set")
     }
 
-    /// Those of a core.
+    /// Lists the incidences of a problem.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -40,20 +40,21 @@ impl IncidenceLists {
     }
 }
 
-/// Where the sums of a variable's values stand: as its unary row does among the entries.
+/// Returns the range of the sums of a variable's values, which equals that of its unary row among the entries.
 pub(super) fn sums_of(tables: &ValueTables, variable: u32) -> Range<usize> {
     let first = tables.unary_at(variable as usize) as usize;
     first..first + tables.width[variable as usize] as usize
 }
 
-/// What a walk walks on.
+/// The input of a walk.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkInput<'a> {
     pub tables: &'a ValueTables,
     pub incidences: &'a IncidenceLists,
 }
 
-/// Gives variables whose value is forbidden by itself their cheapest one: walks never take such values.
+/// Replaces values that are forbidden by themselves by the variable's value of lowest cost: walks never take such
+/// values.
 ///
 /// # Errors
 /// [`Error::Stopped`].

@@ -1,8 +1,8 @@
-//! Constraint-weighting walks on hard functions (`walk`): for networks whose trouble is to find any allowed
-//! assignment, until one is known, and for those whose functions mostly forbid and whose costs are the variables' own,
-//! as in satellite scheduling and weighted satisfiability.
+//! Constraint-weighting walks on hard functions (`walk`): for networks on which a feasible assignment is hard to find,
+//! until one is known, and for those whose functions mostly forbid and whose costs are unary, as in satellite
+//! scheduling and weighted satisfiability.
 //!
-//! This is the host's side: where walks begin, and what is worth keeping.
+//! This module has the host's part: where walks begin, and which results are kept.
 
 mod cuda;
 #[cfg(test)]
@@ -36,23 +36,22 @@ pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 
 pub(crate) type Weighting = WalkDriver<ConstraintWeighting>;
 
-/// Constraint-weighting walks on a core.
+/// The local search by constraint weighting.
 #[derive(Default)]
 pub(crate) struct ConstraintWeighting;
 
-/// The place of focused walks among the kinds: walks that begin by forgetting, those that begin by remembering, and
+/// The index of focused walks among the kinds: walks that begin by forgetting, those that begin by remembering, and
 /// focused ones.
 const FOCUSED: usize = 2;
 
 /// Returns the number of kinds on the CPU. Focused walks are for formulas: Latin squares of order 30 took them 1.1 to
-/// 1.9 times as long. A device has none, and so a portable run has none, which equals it.
+/// 1.9 times as long. A device has none, and therefore a repeatable run has none either.
 fn kinds(context: &SearchContext) -> usize {
     let is_formula = context.tables.problem.domains.iter().all(|&domain| domain <= 2);
     if is_formula && !context.portable { FOCUSED + 1 } else { WALKS }
 }
 
-/// About the work of a step on the CPU, and how long one of all walks takes on a device, in nanoseconds. All functions
-/// are copied.
+/// Returns the approximate work of a step on the CPU, or the time of one step of all walks on a device, in nanoseconds.
 fn step_work(tables: &ValueTables, on_device: bool) -> u64 {
     let n = tables.variables().max(1);
     let degrees = tables.incidence_count().max(1);
@@ -64,7 +63,7 @@ fn step_work(tables: &ValueTables, on_device: bool) -> u64 {
     (2 * (LOOKED_AT + degrees / n) * arity * (6 + width)) as u64
 }
 
-/// Steps of a turn in about as much work, and the work of one.
+/// Returns the number of steps of a slice, and the work of one.
 fn steps(turn: &Turn<ConstraintWeighting>) -> (u64, u64) {
     let work = if turn.on_device { DEVICE_TURN } else { TURN_WORK };
     let step = step_work(&turn.context.tables, turn.on_device);
@@ -72,7 +71,7 @@ fn steps(turn: &Turn<ConstraintWeighting>) -> (u64, u64) {
 }
 
 impl LocalSearch for ConstraintWeighting {
-    /// A turn is a round.
+    /// A round is one slice.
     const ROUND_WORK: u64 = 0;
     type Progress = WeightingProgress;
     type Layout = IncidenceLists;
@@ -105,7 +104,7 @@ impl LocalSearch for ConstraintWeighting {
         turn.pause(steps(turn).0 as u32 >> turn.shorter, TURN_WORK)
     }
 
-    /// All at once: at the best assignments known and, where there are more walks, at any.
+    /// Begins all walks at once: at the best elites and, if there are more walks, at random assignments.
     fn begin(
         &mut self,
         turn: &Turn<Self>,

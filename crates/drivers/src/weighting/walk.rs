@@ -1,7 +1,7 @@
-//! Constraint-weighting walks on hard functions. The weighted sum of violated functions goes down move by move; where
-//! no move lowers it, what is violated there weighs more from now on, so that the walk leaves every such place in the
-//! end (Morris's breakout method, 1993; for clauses Thornton's PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is
-//! one of a variable of a violated function.
+//! Constraint-weighting walks on hard functions. Moves decrease the weighted sum of violated functions. In a local
+//! minimum the weights of the violated functions rise, so that the walk eventually leaves it (Morris's breakout method,
+//! 1993; for clauses Thornton's PAWS, 2004, and Lei and Cai's SATLike, 2018). Each move changes a variable of a
+//! violated function.
 
 use super::incidences::{IncidenceLists, WalkInput, sums_of};
 use crate::device::shared::{constants, device_structs};
@@ -13,16 +13,17 @@ use crate::tuning::weighting::{IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, R
 use crate::value_tables::{RowEntry, ValueTables, on_rows};
 use crate::walks::search::{Limit, Progress, Walk};
 
-/// What a step draws beside what it looks at: a violated function, and how long a variable rests.
+/// The number of the draw of a violated function.
 const AT_RANDOM: u64 = 1 << 8;
+/// The number of the draw of the steps for which a variable is not moved again.
 const RESTING: u64 = AT_RANDOM + 1;
-/// What the weight of a value in a focused step is a part of.
+/// The unit of the weights of values in a focused step.
 const FOCUS: u64 = 1 << 40;
-/// A walk is over after so many: they are counted in 32 bits.
+/// Largest number of steps of a walk, because they are counted in 32 bits.
 const LAST: u32 = 1 << 30;
 const NOWHERE: u32 = u32::MAX;
 
-/// The constants as kernels have them.
+/// Returns the declarations of the constants for the kernels.
 pub(super) fn declared() -> String {
     constants! {
         u32: LOOKED_AT, IMPROVED, SMOOTHING, PHASE, LONGEST, REST, LOOK_EVERY, NOWHERE;
@@ -32,32 +33,36 @@ pub(super) fn declared() -> String {
 }
 
 device_structs! {
-    /// How far a walk has come: everything but its tables.
+    /// The progress of a walk: all of it except its tables.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct WeightingProgress as "WalkProgress" {
-        /// What it draws is mixed from.
+        /// The key from which draws are mixed.
         key: u64,
-        /// Of the assignment that it has come to, violated functions left out.
+        /// The cost of the present assignment, without violated functions.
         cost: i64,
-        /// The least cost without violations.
+        /// The lowest cost without violations.
         cheapest: i64,
-        /// What a weight counts and what a cost counts, nothing before there was an allowed assignment.
+        /// The factor of a weight.
         unit: i64,
+        /// The factor of a cost; 0 before the first feasible assignment.
         pressure: i64,
-        /// Moves made, and values looked at.
+        /// Moves made.
         pub moves: u64,
+        /// Values evaluated.
         pub looked_at: u64,
         step: u32,
-        /// Places without a better move, and how many there are when the phase ends; 0 if the walk is
-        /// [focused](WeightingProgress::focused).
+        /// Number of local minima in this phase.
         stuck: u32,
+        /// Number of local minima at which the phase ends; 0 if the walk is [focused](WeightingProgress::focused).
         pub(crate) phase_end: u32,
         phases: u32,
         /// Whether no weight falls in this phase.
         remembers: u32,
-        /// Functions that are violated, those whose weight is above one, and the fewest violated ones so far.
+        /// Number of violated functions.
         violated: u32,
+        /// Number of functions whose weight is above one.
         heavy: u32,
+        /// Lowest number of violated functions so far.
         fewest: u32,
     }
 }
@@ -77,8 +82,8 @@ impl WeightingProgress {
     }
 
     /// Returns the progress of a walk that is focused until nothing is violated: no weight rises, and a step changes a
-    /// variable of one violated function at random, the less likely the more functions the new value violates (Balint
-    /// and Schöning's probSAT, 2012). Only walks on the CPU are focused.
+    /// random variable of one violated function, with a probability that decreases with the number of functions that
+    /// the new value violates (Balint and Schöning's probSAT, 2012). Only walks on the CPU are focused.
     pub fn focused(key: u64) -> Self {
         WeightingProgress { phase_end: 0, ..WeightingProgress::new(key, false) }
     }
@@ -87,12 +92,12 @@ impl WeightingProgress {
         self.phase_end == 0
     }
 
-    /// The same in the place of another, whose moves count on.
+    /// Returns the walk with the counters of `other`, which it replaces.
     pub fn after(self, other: &WeightingProgress) -> Self {
         WeightingProgress { moves: other.moves, looked_at: other.looked_at, ..self }
     }
 
-    /// Whether another walk should take its place.
+    /// Returns whether another walk should replace it.
     pub fn is_over(&self) -> bool {
         self.key == 0 || self.step >= LAST
     }
@@ -103,7 +108,7 @@ impl Progress for WeightingProgress {
         (self.moves, self.looked_at)
     }
 
-    /// The fewest violated functions, then the least cost without any.
+    /// Returns the lowest number of violated functions, then the lowest cost without any.
     fn quality(&self) -> (u32, i64) {
         (self.fewest, self.cheapest)
     }
@@ -116,22 +121,25 @@ pub(crate) struct WeightingWalk {
     weights: Vec<i32>,
     /// Functions whose weight is above one.
     heavy: Vec<u32>,
-    /// Functions that are violated, and where each stands there.
+    /// The violated functions.
     violated: Vec<u32>,
+    /// The position of each function in `violated`; [`NOWHERE`] if it is satisfied.
     places: Vec<u32>,
-    /// By variable and value: the weights of the functions that it would violate, and the costs of the others.
+    /// For each variable and value, the total weight of the functions that it would violate.
     hard: Vec<i32>,
+    /// For each variable and value, the total cost of the functions that it would not violate.
     soft: Vec<i32>,
-    /// When each variable moved, and until when it rests.
+    /// The step at which each variable last moved.
     moved: Vec<u32>,
+    /// The step until which each variable is not moved again.
     rests: Vec<u32>,
     work: u64,
     best: Vec<u16>,
 }
 
-/// A move: what it changes the weighted sum by, since when the variable has stood still, and which.
+/// A move: the change of the weighted sum, the step at which the variable last moved, the variable and the value.
 type Rated = (i64, u32, (u32, u16));
-/// Worse than any.
+/// A move worse than any other.
 const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
 
 impl WeightingWalk {
@@ -140,7 +148,7 @@ impl WeightingWalk {
         WeightingWalk::until(input, values, progress, &Stop::new()).expect("no stop is set")
     }
 
-    /// A walk at its beginning.
+    /// Begins a walk.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -191,8 +199,8 @@ impl WeightingWalk {
         Ok(walk)
     }
 
-    /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a
-    /// step.
+    /// Records the present assignment if fewer functions are violated than ever before. It is not called during a
+    /// descent, because it would copy the assignment at every step.
     fn note(&mut self, input: WalkInput) {
         if (self.violated.len() as u32) < self.progress.fewest {
             if self.violated.is_empty() && self.progress.is_focused() {
@@ -207,7 +215,7 @@ impl WeightingWalk {
         }
     }
 
-    /// One step towards fewer violated functions.
+    /// Makes one step towards fewer violated functions.
     fn repair(&mut self, input: WalkInput, draw: u64, stop: &Stop) -> Result<(), Error> {
         let count = self.violated.len();
         let drawn = |number| below(mix(draw, number), count as u64) as usize;
@@ -234,7 +242,7 @@ impl WeightingWalk {
         Ok(())
     }
 
-    /// One step of a focused walk.
+    /// Makes one step of a focused walk.
     fn focus(&mut self, input: WalkInput, draw: u64) {
         let tables = input.tables;
         let function = self.violated[below(mix(draw, AT_RANDOM), self.violated.len() as u64) as usize];
@@ -246,10 +254,10 @@ impl WeightingWalk {
                 if value == held || own >= tables.hard {
                     continue;
                 }
-                // all weights are 1: `violated` counts functions
+                // all weights are 1, so that `violated` counts functions
                 let weight = (FOCUS / (10 * violated as u64 + 9).pow(2)).max(1);
                 total += weight;
-                // each is chosen with its weight's part of the total
+                // each value is chosen in proportion to its weight
                 if below(mix(mix(draw, u64::from(v)), u64::from(value)), total) < weight {
                     choice = Some((v, value));
                 }
@@ -262,7 +270,7 @@ impl WeightingWalk {
         }
     }
 
-    /// Rates a variable's moves; costs count once there was an allowed assignment.
+    /// Evaluates a variable's moves. Costs count after the first feasible assignment.
     fn rate(&mut self, WalkInput { tables, .. }: WalkInput, v: u32, best: &mut Rated) {
         let (sums, held, domain) =
             (sums_of(tables, v), usize::from(self.values[v as usize]), tables.domain(v as usize));
@@ -271,7 +279,7 @@ impl WeightingWalk {
         let (weights, cost, unary) = (hard[held], soft[held], &tables.unary(v as usize)[..domain]);
         for value in 0..domain {
             let change = unit * i64::from(hard[value] - weights) + pressure * i64::from(soft[value] - cost);
-            // most are dearer than the best
+            // most moves are worse than the best
             if change > best.0 || value == held || unary[value] >= tables.hard {
                 continue;
             }
@@ -281,7 +289,7 @@ impl WeightingWalk {
         self.work += VALUE_WORK * (ROW_WORK + domain as u64);
     }
 
-    /// What is violated weighs more from now on.
+    /// Raises the weights of the violated functions.
     fn raise_weights(&mut self, input: WalkInput, stop: &Stop) -> Result<(), Error> {
         self.note(input);
         for k in stop.each(0..self.violated.len()) {
@@ -345,7 +353,7 @@ impl WeightingWalk {
         }
     }
 
-    /// Gives a variable another value and brings all sums up to date.
+    /// Gives a variable another value and updates all sums.
     fn assign(&mut self, WalkInput { tables, incidences }: WalkInput, draw: u64, v: u32, value: u16) {
         let old = std::mem::replace(&mut self.values[v as usize], value);
         let sums = &self.soft[sums_of(tables, v)];
@@ -383,7 +391,7 @@ impl WeightingWalk {
         }
     }
 
-    /// What a variable's values differ by in cost, on average.
+    /// Returns the average difference between the highest and the lowest cost of a variable's values.
     fn spread(&self, WalkInput { tables, .. }: WalkInput) -> i64 {
         let spread = |v: usize| {
             let costs = &self.soft[sums_of(tables, v as u32)][..tables.domain(v)];
@@ -394,8 +402,8 @@ impl WeightingWalk {
         (spreads.iter().sum::<i64>() / spreads.len().max(1) as i64).max(1)
     }
 
-    /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one
-    /// leads through a violation.
+    /// Makes one step towards lower cost while nothing is violated. If there is none, the factor of costs rises, until
+    /// a step leads through a violation.
     fn improve(&mut self, input: WalkInput, draw: u64) {
         self.note(input);
         let mut best = NO_MOVE;
@@ -451,7 +459,7 @@ impl Walk<WeightingProgress, IncidenceLists> for WeightingWalk {
                 false => self.repair(input, draw, stop),
             };
             if ended.is_err() {
-                // some weights are raised: it goes on from there
+                // some weights are raised, and the walk continues from there
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Walks against sums counted again.
+//! Walks against recomputed sums.
 
 use super::super::incidences::without_forbidden;
 use super::*;
@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use fangs_testing::cores::{assignment, price, random_dense};
 use std::sync::Arc;
 
-/// The walk's weights and sums against those of a fresh one where it stands.
+/// Compares the walk's weights and sums with those of a fresh walk at its assignment.
 fn compare(input: WalkInput, walk: &WeightingWalk, case: u32) {
     let mut fresh = WeightingWalk::new(input, walk.values.clone(), WeightingProgress::new(0, false));
     for (function, &weight) in walk.weights.iter().enumerate() {
@@ -54,7 +54,7 @@ fn sums_and_violations_are_those_counted_again() {
         let (progress, found) = (walk.progress(), walk.best());
         let energy = tables.energy(found);
         let of_functions = problem.functions.iter().filter(|f| tables.entry(f, found) >= crate::model::FORBIDDEN);
-        // what costs as much as what is forbidden counts, too
+        // unary costs equal to a forbidden one count, too
         assert!(progress.fewest as usize >= of_functions.count(), "case {case}: {energy:?}");
         solved += usize::from(progress.fewest == 0);
         if energy.violations == 0 && tables.shift == 0 && progress.cheapest < i64::MAX {

@@ -1,13 +1,13 @@
-//! Numbers of assignments: + and times.
+//! The counting semiring: numbers of assignments, with sum and product.
 
 use super::{OfCosts, Semiring};
 use crate::model::{Cost, FORBIDDEN};
 
-/// Numbers of assignments; those from `most` on are all alike.
+/// The semiring of numbers of assignments. Numbers of `most` and above are not distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Counting {
-    /// The largest entry.
+    /// The largest entry; larger numbers are clamped to it.
     pub most: u64,
 }
 
@@ -36,7 +36,7 @@ impl Semiring for Counting {
     }
 }
 
-/// 1 for what is allowed, 0 for what is forbidden.
+/// A feasible tuple has the entry 1, a forbidden one the entry 0.
 impl OfCosts for Counting {
     #[inline(always)]
     fn of_cost(self, cost: Cost) -> u64 {

@@ -1,14 +1,14 @@
-//! Least sums of costs: min and +.
+//! The min-sum semiring of costs: entries are added, and the minimum eliminates a variable.
 
 use super::{Division, Entry, OfCosts, Semiring};
 use crate::model::Cost;
 use std::ops::Add;
 
-/// An integer that costs are kept in.
+/// An integer type for the costs in a table.
 pub trait CostEntry: Entry + Ord + Add<Output = Self> {
-    /// From a cost that is known to fit.
+    /// Returns the entry of a cost that fits the type; a larger cost is truncated.
     fn from_cost(cost: Cost) -> Self;
-    /// As a cost.
+    /// Returns the entry as a cost.
     fn cost(self) -> Cost;
 }
 
@@ -34,12 +34,12 @@ impl CostEntry for i64 {
     }
 }
 
-/// Sums of costs that are not negative, of which the least counts. Those from `cap` on are all alike: no solution of
-/// interest has them. [`TERMS`](super::TERMS) times `cap` fits the entry.
+/// The semiring of costs of at least 0, with minimum and sum. Costs of `cap` and above are not distinguished, because
+/// no solution of interest has them. [`TERMS`](super::TERMS) times `cap` must fit the entry type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct MinSum<E> {
-    /// The largest entry.
+    /// The largest entry; larger sums are clamped to it.
     pub cap: E,
 }
 

@@ -1,7 +1,7 @@
-//! Algebras that elimination computes in.
+//! The semirings that elimination computes in.
 //!
 //! Bucket elimination needs no more than a commutative semiring (Aji and McEliece, "The generalized distributive law",
-//! 2000): one operation that combines functions and one that takes a variable out of the combination.
+//! 2000): one operation that combines functions and one that eliminates a variable from the combination.
 
 mod counting;
 mod min_sum;
@@ -16,35 +16,36 @@ pub use sum_product::{OfNumbers, Range, SumProduct, WideSumProduct};
 use crate::model::Cost;
 use std::fmt::Debug;
 
-/// An entry of a table: plain bytes.
+/// An entry of a table: a plain value whose bytes may be copied.
 pub trait Entry: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync {}
 impl<E: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync> Entry for E {}
 
-/// Entries that are combined at most before the result is settled.
+/// The largest number of settled entries that may be combined before the result is settled.
 pub const TERMS: usize = 5;
 
-/// A commutative semiring. Its laws hold for settled entries: those of tables, [`one`](Self::one), [`zero`](Self::zero)
-/// and what [`settle`](Self::settle) returns.
+/// A commutative semiring. Its laws hold for settled entries: entries of tables, [`one`](Self::one),
+/// [`zero`](Self::zero) and the results of [`settle`](Self::settle).
 pub trait Semiring: Copy + Debug + Send + Sync + 'static {
-    /// An entry of a table.
+    /// The type of the entries of tables.
     type Entry: Entry;
 
-    /// Whether loops over entries are compiled for each set of vector instructions: not if a combination branches, as
-    /// they gain nothing then.
+    /// Whether loops over entries are compiled for each set of vector instructions. False if a combination branches,
+    /// because vector instructions then gain nothing.
     const HAS_VECTORS: bool = true;
 
-    /// What changes nothing that it is combined with.
+    /// Returns the neutral element of [`combine`](Self::combine).
     fn one(self) -> Self::Entry;
-    /// What changes nothing that it is folded with, but that the result is settled.
+    /// Returns the neutral element of [`fold`](Self::fold). Folding an entry with it settles the entry.
     fn zero(self) -> Self::Entry;
-    /// The value of both functions together. [`TERMS`] settled entries may be combined, whose result is not settled.
+    /// Combines the entries of two functions. Up to [`TERMS`] settled entries may be combined; the result is not
+    /// settled.
     fn combine(self, a: Self::Entry, b: Self::Entry) -> Self::Entry;
-    /// The value of either. Where one of both is settled the result is.
+    /// Aggregates the entries of two values of an eliminated variable. The result is settled if one of both is.
     fn fold(self, a: Self::Entry, b: Self::Entry) -> Self::Entry;
-    /// The entry that stands for a combination of [`TERMS`] or fewer.
+    /// Returns the settled entry that represents a combination of at most [`TERMS`] entries.
     fn settle(self, a: Self::Entry) -> Self::Entry;
 
-    /// An entry folded with itself, `times` of it.
+    /// Returns `times` copies of an entry folded together.
     fn repeat(self, entry: Self::Entry, mut times: u64) -> Self::Entry {
         let (mut sum, mut power) = (self.zero(), entry);
         while times > 0 {
@@ -58,15 +59,16 @@ pub trait Semiring: Copy + Debug + Send + Sync + 'static {
     }
 }
 
-/// A semiring in which a part can be taken out of a combination.
+/// A semiring in which a factor can be removed from a combination.
 pub trait Division: Semiring {
-    /// What a settled combination is without a settled part of it; anything settled where either is zero.
+    /// Returns a settled combination without a settled factor of it. The result is an arbitrary settled entry if either
+    /// is zero.
     fn divide(self, all: Self::Entry, part: Self::Entry) -> Self::Entry;
 }
 
-/// A semiring whose entries costs stand for.
+/// A semiring into whose entries costs can be converted.
 pub trait OfCosts: Semiring {
-    /// The entry of a cost; [`FORBIDDEN`](crate::model::FORBIDDEN) is a cost, too.
+    /// Returns the entry of a cost. The cost may be [`FORBIDDEN`](crate::model::FORBIDDEN).
     fn of_cost(self, cost: Cost) -> Self::Entry;
 }
 
@@ -95,7 +97,7 @@ mod tests {
         }
     }
 
-    /// A few bits of an entry.
+    /// Derives a small number from the bytes of an entry.
     trait Bits {
         fn bits(self) -> u8;
     }
@@ -114,7 +116,7 @@ mod tests {
         laws(Counting { most: u64::MAX }, &mut || rng.draw() >> rng.below(64));
         laws(Counting { most: 1000 }, &mut || rng.below(1001));
         laws(SumMax { numbers: SumProduct, max: true }, &mut || rng.below(1 << 7) as f64);
-        // integers that doubles hold, sixteen times
+        // small integers, whose products and multiples doubles hold exactly
         laws(SumProduct, &mut || rng.below(1 << 7) as f64);
         laws(WideSumProduct, &mut || WideSumProduct.of_double(rng.below(1 << 7) as f64));
     }

@@ -1,15 +1,15 @@
-//! Sums of products of numbers, or the largest of them.
+//! A semiring of products of numbers that aggregates by their sum or by their maximum.
 
 use super::{Division, OfNumbers, Range, Semiring};
 use crate::model::Scaled;
 
-/// The numbers of a semiring, of which the largest counts in place of the sum where `max` says so: one type for plans
-/// whose steps do one or the other.
+/// A semiring of numbers that aggregates by the maximum if `max` is set, otherwise by the sum: one type for plans in
+/// which some steps sum and others maximise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SumMax<S> {
-    /// What the numbers are.
+    /// The semiring of the numbers.
     pub numbers: S,
-    /// The largest, else the sum.
+    /// Whether to aggregate by the maximum instead of the sum.
     pub max: bool,
 }
 

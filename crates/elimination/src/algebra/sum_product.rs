@@ -1,42 +1,44 @@
-//! Sums of products of numbers that are not negative.
+//! The sum-product semiring of numbers that are not negative.
 
 use super::{Division, Entry, Semiring};
 use crate::model::{Scaled, scale};
 
-/// Addition and multiplication of doubles. Sums depend on their order by rounding, no sum or product cancels anything;
-/// what is below the range of doubles becomes 0, so that tables should be [normalised](OfNumbers::normalise).
+/// The sum-product semiring on doubles. Sums depend on their order by rounding only, because no terms cancel. Numbers
+/// below the range of doubles become 0, so tables should be [normalised](OfNumbers::normalise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SumProduct;
 
-/// The same on a double and a power of two: no number is too large or too small, which takes about ten times as long.
+/// The sum-product semiring on pairs of a double and a power of two, in which no number overflows or underflows.
+/// Operations take about ten times as long as those of [`SumProduct`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WideSumProduct;
 
-/// A semiring whose entries stand for numbers that are not negative.
+/// A semiring whose entries represent numbers that are not negative.
 pub trait OfNumbers: Division {
-    /// The entry of a double.
+    /// Returns the entry of a double.
     fn of_double(self, double: f64) -> Self::Entry;
-    /// The number of an entry.
+    /// Returns the number that an entry represents.
     fn value(self, entry: Self::Entry) -> Scaled;
-    /// The larger of two, either of which may be a combination that is not settled.
+    /// Returns the larger of two entries, either of which may be a combination that is not settled.
     fn larger(self, a: Self::Entry, b: Self::Entry) -> Self::Entry;
-    /// Takes a power of two out of a table such that its largest entry is in [1/2, 1).
+    /// Divides a table by a power of two such that its largest entry is in [1/2, 1).
     fn normalise(self, table: &mut [Self::Entry]) -> Range;
-    /// The ratio of the largest to the least number but 0 that entries hold to full precision, as a power of two.
+    /// Returns the ratio of the largest to the smallest positive number that entries hold to full precision, as a power
+    /// of two.
     fn range(self) -> i64;
 }
 
-/// The numbers of a table.
+/// The range of the numbers of a normalised table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The power of two that was taken out.
+    /// The power of two by which the table was divided.
     pub exponent: i64,
-    /// The power of two of the least entry but 0 that is left; not above 0.
+    /// The power of two of the smallest positive entry after the division; at most 0.
     pub least: i64,
 }
 
 impl SumProduct {
-    /// The power of two of the least entry but 0 of a table; 0 where there is none.
+    /// Returns the power of two of the smallest positive entry of a table, or 0 if all entries are 0.
     pub fn least(self, table: &[f64]) -> i64 {
         let bits = table.iter().map(|entry| entry.to_bits().wrapping_sub(1)).min();
         bits.filter(|&bits| bits < u64::MAX).map_or(0, |bits| Scaled::new(f64::from_bits(bits + 1)).exponent)
@@ -88,7 +90,7 @@ impl OfNumbers for SumProduct {
         if b > a { b } else { a }
     }
     fn normalise(self, table: &mut [f64]) -> Range {
-        // doubles that are not negative are in the order of their bits; 0 becomes the largest by what is taken off
+        // doubles that are not negative are ordered like their bits; subtracting 1 wraps 0 to the largest number
         let bits = table.iter().map(|entry| entry.to_bits());
         let (most, least) =
             bits.fold((0, u64::MAX), |(most, least), bits| (most.max(bits), least.min(bits.wrapping_sub(1))));
@@ -107,12 +109,12 @@ impl OfNumbers for SumProduct {
         Range { exponent, least: Scaled::new(f64::from_bits(least + 1)).exponent - exponent }
     }
     fn range(self) -> i64 {
-        // 2^-1022 is the least normal double, sums and quotients take a little
+        // 2^-1022 is the smallest normal double; the rest is a margin for sums and quotients
         1000
     }
 }
 
-/// Mantissa and exponent.
+/// A mantissa and an exponent to base two.
 type Wide = [f64; 2];
 
 fn wide(scaled: Scaled) -> Wide {
@@ -134,13 +136,13 @@ impl Semiring for WideSumProduct {
     }
     #[inline(always)]
     fn combine(self, [a, m]: Wide, [b, n]: Wide) -> Wide {
-        // five mantissas of at least a half are a normal number
+        // the product of five mantissas of at least a half is a normal number
         [a * b, m + n]
     }
     #[inline(always)]
     fn fold(self, [a, m]: Wide, [b, n]: Wide) -> Wide {
         let scaled = |mantissa, exponent| Scaled { mantissa, exponent: exponent as i64 };
-        // a product that is added to nothing is not settled yet
+        // a product that is added to zero is not settled yet
         self.settle(wide(scaled(a, m).plus(scaled(b, n))))
     }
     #[inline(always)]

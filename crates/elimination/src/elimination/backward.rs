@@ -1,10 +1,12 @@
-//! The way back through the messages of a finished run, from the last step to the first, in any semiring with division.
+//! The backward pass through the messages of a finished run, from the last step to the first, in any semiring with
+//! division.
 //!
-//! Messages say what a mini-bucket and all below it come to; the way back says what everything else comes to. Both
+//! A message aggregates a mini-bucket and everything below it; the backward pass aggregates everything else. Both
 //! together are marginals: for costs those of Dechter, "Bucket elimination: a unifying framework for reasoning", 1999,
-//! for numbers those of junction trees. With `o` what all else comes to over a step's message and `g` its inputs, the
-//! step's combination is B = o g g'..., the marginal of its variable is B folded over all else, and what all else comes
-//! to for an input's message m is B folded to m's variables and divided by m.
+//! for numbers those of junction trees. Let `o` be the aggregate of everything outside a step, over the variables of
+//! its message, and let `g`, `g'` ... be its inputs. The step's combination is B = o g g'...; the marginal of its
+//! variable is B folded over all other variables; and the outside aggregate of an input message m is B folded to m's
+//! variables and divided by m.
 
 use super::executor::Task;
 use super::plan::{Source, Step};
@@ -17,49 +19,50 @@ use crate::tensor::storage::Storage;
 use crate::tensor::tiles::{Shape, StrideMap, Tiles};
 use crate::threads;
 
-/// Combinations from which on several threads are worth it.
+/// Combinations of a step from which on it runs on several threads.
 const LARGE: u64 = 1 << 16;
-/// Entries that are folded side by side.
+/// Number of entries that are folded in parallel lanes.
 const LANES: usize = 16;
 
-/// What the way back asks, and what it tells.
+/// The caller's side of the backward pass: what it supplies and what it receives.
 pub trait WayBack<S: Semiring> {
-    /// What everything comes to but a step whose message has no variables.
+    /// Returns the aggregate of everything outside a step whose message has no variables.
     fn root(&mut self, step: usize) -> S::Entry;
 
-    /// What a step's combination comes to by the values of its variable.
+    /// Receives, for each value of a step's variable, the aggregate of all combinations with that value.
     fn values(&mut self, fold: Fold, values: &[S::Entry]);
 
-    /// What everything else comes to, over a step's message.
+    /// Receives the outside aggregate of a step, over the variables of its message, before it is combined with the
+    /// inputs.
     fn message(&mut self, step: usize, rest: &[S::Entry]) {
         let _ = (step, rest);
     }
 
-    /// The same before it is used; it may be scaled.
+    /// Receives the outside aggregate of a step as soon as it is computed, and may scale it.
     fn outside(&mut self, step: usize, fold: Fold, rest: &mut [S::Entry]) {
         let _ = (step, fold, rest);
     }
 
-    /// Whether a step and what is below it are left out.
+    /// Returns whether a step and all steps below it are omitted.
     fn skips(&self, step: usize) -> bool {
         let _ = step;
         false
     }
 }
 
-/// How an entry was folded.
+/// The way in which an entry was aggregated, from which a bound on its rounding error follows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fold {
     /// The step whose combination was folded.
     pub step: usize,
-    /// Entries that were folded one after the other, at most.
+    /// The largest number of entries that were folded one after the other.
     pub depth: u64,
 }
 
-/// Looks at every combination of every step once more. `messages` are all those of a run.
+/// Runs the backward pass, which visits every combination of every step once. `messages` are all messages of a run.
 ///
 /// # Errors
-/// [`Error::Stopped`]; no memory for a table.
+/// Returns [`Error::Stopped`] if `stop` is set, or an error if there is no memory for a table.
 pub fn backward<S: Division>(
     task: Task<'_, S>,
     messages: &[Storage<S::Entry>],
@@ -67,7 +70,7 @@ pub fn backward<S: Division>(
     stop: &Stop,
 ) -> Result<(), Error> {
     let Task { plan, semiring, .. } = task;
-    // what everything but a step and all below it comes to, by the combinations of its message
+    // by step, the outside aggregate over the variables of its message
     let mut outside: Vec<Storage<S::Entry>> = plan.steps.iter().map(|_| Storage::default()).collect();
     for (index, step) in plan.steps.iter().enumerate().rev() {
         stop.check()?;
@@ -76,12 +79,12 @@ pub fn backward<S: Division>(
         } else {
             std::mem::take(&mut outside[index])
         };
-        // below a function too large for a table nothing is known, and nothing below what is skipped
+        // nothing is known below a function too large for a table, nor below a step that is skipped
         if rest.len() != messages[index].len() || way.skips(index) {
             continue;
         }
         way.message(index, &rest);
-        // its entries are nowhere as one table
+        // the entries of such a function do not exist as one table
         if step.lowered {
             continue;
         }
@@ -107,32 +110,33 @@ pub fn backward<S: Division>(
 
 /// The combination of a step, folded.
 struct Joined<E> {
-    /// By the values of its variable.
+    /// The folded combinations for each value of the step's variable.
     slices: Vec<Slice<E>>,
-    /// Combinations that were folded to one of them, one after the other, at most.
+    /// The largest number of combinations that were folded into one value's aggregate one after the other.
     depth: u64,
-    /// The same for each message among the inputs.
+    /// For each message among the inputs, the largest number of combinations folded into one of its entries one after
+    /// the other.
     depths: Vec<u64>,
 }
 
-/// What one value of a step's variable comes to.
+/// The combinations with one value of a step's variable, folded.
 struct Slice<E> {
-    /// All combinations.
+    /// All combinations folded together.
     all: E,
-    /// For each message among the inputs, by its combinations.
+    /// For each message among the inputs, the combinations folded to its variables.
     outside: Vec<Vec<E>>,
 }
 
-/// A table over some positions of a step's message, and how it lies along the tiles of that.
+/// A table over some positions of a step's message, and its strides along the tiles of the message.
 struct Operand<'a, E> {
-    /// For the first value of the step's variable.
+    /// The entries, those of the first value of the step's variable first.
     table: &'a [E],
-    /// From one value to the next.
+    /// Distance from one value of the step's variable to the next, in entries.
     slice: usize,
     map: StrideMap,
-    /// Entries side by side in a tile that read the same entry.
+    /// Number of adjacent entries of a tile that read one entry of the table.
     repeat: usize,
-    /// Entries that a tile reads.
+    /// Entries of the table that a tile reads.
     stretch: usize,
     message: bool,
 }
@@ -185,7 +189,7 @@ fn join<S: Division>(
 }
 
 impl<E> Operand<'_, E> {
-    /// Combinations of a slice that are folded to one entry, one after the other, at most.
+    /// Returns the largest number of combinations of a slice that are folded into one entry one after the other.
     fn depth(&self, tiles: &Tiles) -> u64 {
         let outer = tiles.outer.iter().zip(&self.map.strides).filter(|&(_, &stride)| stride == 0);
         let tiles_of_an_entry = outer.fold(1u64, |product, (&size, _)| product.saturating_mul(size as u64));
@@ -197,13 +201,13 @@ impl<E> Operand<'_, E> {
     }
 }
 
-/// Entries that [`total`] folds one after the other, at most.
+/// Returns the largest number of entries that [`total`] folds one after the other.
 fn total_depth(entries: usize) -> u64 {
     (entries / LANES + 2 * LANES) as u64
 }
 
-/// All tiles of a value. A type of its own: a closure would not be inlined into the function that has the vector
-/// instructions.
+/// The computation of all tiles of one value. This is a type because a closure would not be inlined into the function
+/// that is compiled with vector instructions.
 struct Vectorised<'j, 'a, S: Semiring> {
     operands: &'j [Operand<'a, S::Entry>],
     value: usize,
@@ -246,7 +250,7 @@ impl<S: Division> Vectorised<'_, '_, S> {
     }
 }
 
-/// Combines a tile with the entries of an operand; the first one begins it.
+/// Combines a tile with the entries of an operand. If `first` is set, the entries replace those of the tile.
 #[inline(always)]
 fn combine<S: Semiring>(s: S, all: &mut [S::Entry], operand: &Operand<'_, S::Entry>, table: &[S::Entry], first: bool) {
     let offsets = &operand.map.offsets;
@@ -272,7 +276,7 @@ fn combine<S: Semiring>(s: S, all: &mut [S::Entry], operand: &Operand<'_, S::Ent
     }
 }
 
-/// Folds a tile to the entries of an operand: first within the tile.
+/// Folds a tile to the entries of an operand, in `scratch` first if the operand does not read whole rows.
 #[inline(always)]
 fn fold_down<S: Semiring>(
     s: S,
@@ -317,7 +321,7 @@ fn fold_down<S: Semiring>(
     outside.iter_mut().zip(scratch).for_each(|(outside, &mut entry)| *outside = s.fold(*outside, entry));
 }
 
-/// All entries folded.
+/// Returns all entries folded together.
 #[inline(always)]
 fn total<S: Semiring>(s: S, entries: &[S::Entry]) -> S::Entry {
     let mut lanes = [s.zero(); LANES];

@@ -1,4 +1,4 @@
-//! Exact elimination in slices, each by a run of its own; several devices take one after the other.
+//! Exact elimination by cutset conditioning: each slice has its own run, and several devices share the slices.
 
 use super::costs::{CostExecutor, CostMessages};
 use super::cuda::Gpu;
@@ -12,21 +12,22 @@ use crate::order::Order;
 use crate::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Combinations of each of several devices before they wait for each other: half a second of a large one.
+/// Combinations that each of several devices makes before it waits for the others: half a second of a large device.
 const TURN: u64 = 1 << 38;
 
-/// The slices of a plan on their way.
+/// The state of an execution of a plan's slices.
 #[derive(Debug)]
 pub(super) struct Conditioned {
     cutset: Arc<Cutset>,
-    /// What each slice runs.
+    /// The plan that each slice executes.
     plan: Plan,
-    /// A device each; the host where there is none.
+    /// One worker for each device, or one on the host if there is no device.
     workers: Vec<Worker>,
     state: Mutex<State>,
-    /// The best slice once more, for its assignment.
+    /// The run that repeats the best slice to obtain its assignment.
     again: Option<Box<Run>>,
-    /// Devices that have failed, each by its place among those that were left then, until they are told.
+    /// Devices that have failed and are not reported yet, each by its index among the devices that were left at that
+    /// time.
     lost: Vec<(usize, DeviceError)>,
     work: u64,
 }
@@ -34,21 +35,21 @@ pub(super) struct Conditioned {
 #[derive(Debug)]
 struct Worker {
     gpu: Option<Arc<Gpu>>,
-    /// A slice at work.
+    /// The slice in progress and its run.
     run: Option<(u64, Run)>,
 }
 
-/// What is left and what is done.
+/// The slices that are left, and the best result so far.
 #[derive(Debug, Default)]
 struct State {
-    /// The first slice that was not begun, and those that a device has left.
+    /// The first slice that has not begun. Slices that a failed device has left are in `left`.
     next: u64,
     left: Vec<u64>,
     /// The least cost, without the problem's constant, and the first slice that has it.
     best: Option<(Cost, u64)>,
 }
 
-/// What all workers look at.
+/// The data that all workers share during one call.
 struct Turn<'a> {
     cutset: &'a Cutset,
     problem: &'a Problem,
@@ -59,7 +60,7 @@ struct Turn<'a> {
 }
 
 impl Conditioned {
-    /// Nothing is done yet; on the host where there are no devices.
+    /// Creates an execution that has not begun, on the given devices, or on the host if there are none.
     pub fn new(gpus: &[Arc<Gpu>], plan: &Plan, cutset: &Arc<Cutset>) -> Self {
         let joint_entries = plan.steps.iter().map(|step| step.joint).fold(0, u64::saturating_add);
         let plan = Plan {
@@ -94,7 +95,7 @@ impl Turn<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next slice that may have a solution of interest.
+    /// Returns the next slice whose constant is below the limit, and its problem.
     fn next(&self, done: &mut u64) -> Option<(u64, Arc<Problem>)> {
         loop {
             let slice = self.state().take(self.cutset.slices())?;
@@ -106,7 +107,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Slices until that was about enough work, which is added up.
+    /// Works on slices until `done`, to which the combinations made are added, reaches the work of this call.
     fn advance(&self, worker: &mut Worker, done: &mut u64) -> Result<(), Failure> {
         while *done < self.work && !self.stop.is_set() {
             let (slice, mut run) = match worker.run.take() {
@@ -157,7 +158,7 @@ impl Turn<'_> {
         self.note(slice, run.finish().map_or(Cost::MAX, |outcome| outcome.lower_bound()));
     }
 
-    /// A slice has come to a bound.
+    /// Records the bound of a slice.
     fn note(&self, slice: u64, bound: Cost) {
         if bound < self.plan.costs.limit {
             let best = &mut self.state().best;
@@ -168,7 +169,7 @@ impl Turn<'_> {
 }
 
 impl Conditioned {
-    /// Slices of all workers, until each has done about enough work; whether all slices are done.
+    /// Lets all workers work on slices until each has done about `work`. Returns whether all slices are done.
     fn slices(&mut self, problem: &Problem, work: u64, stop: &Stop) -> Result<bool, Failure> {
         let Conditioned { cutset, plan, workers, state, .. } = self;
         let turn =
@@ -204,7 +205,7 @@ impl Conditioned {
         Ok(is_idle && state.left.is_empty() && state.next == self.cutset.slices())
     }
 
-    /// The best slice with its messages, in smaller slices where they do not fit.
+    /// Prepares a run that repeats the best slice and keeps its messages, cut into smaller slices if they do not fit.
     fn again(&self, problem: &Problem, plan: &Plan, slice: u64, stop: &Stop) -> Result<Box<Run>, Error> {
         let bytes = self.cutset.bytes;
         let devices = self.workers.iter().filter(|worker| worker.gpu.is_some()).count() as u32;
@@ -219,7 +220,7 @@ impl Conditioned {
 }
 
 impl CostExecutor for Conditioned {
-    /// A device that fails leaves its slice to the others.
+    /// Works on slices; if one of several devices fails, its slice goes to the others.
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
         if self.again.is_none() {
             if !self.slices(problem, work, stop)? {
@@ -237,7 +238,7 @@ impl CostExecutor for Conditioned {
         let before = run.work_done();
         let progress = run.advance(work, stop);
         self.work += run.work_done().saturating_sub(before).max(1);
-        // it goes on on the host
+        // the run continues on the host
         if let Some(error) = run.trouble()
             && self.workers[0].gpu.take().is_some()
         {
@@ -270,7 +271,7 @@ impl CostExecutor for Conditioned {
     }
 }
 
-/// An assignment without the messages that it was made from.
+/// An assignment without the messages from which it was made.
 #[derive(Debug)]
 struct Assigned(Option<Vec<u32>>);
 
@@ -290,7 +291,7 @@ mod tests {
     use crate::elimination::tests::{assignments, random, run, shuffled};
     use crate::rng::Rng;
 
-    /// Advances to the end and returns the cost, with the problem's constant, and the assignment.
+    /// Executes to the end and returns the cost, which includes the problem's constant, and the assignment.
     fn end(mut executor: Conditioned, problem: &Problem, plan: &Plan, work: u64) -> (Cost, Option<Vec<u32>>) {
         let stop = Stop::new();
         while executor.advance(problem, plan, work, &stop).expect("there is memory") == Progress::More {}

@@ -1,4 +1,4 @@
-//! Every executor in every semiring against brute force: one list of cases, a line an executor.
+//! Compares every executor in every semiring with enumeration: one list of cases, one line for each executor.
 
 use super::cpu::Dense;
 use super::cuda::{DeviceSemiring, Execution, Gpu, Streamed};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 type Start<S> = dyn Fn(Task<'_, S>) -> Option<Box<dyn Executor<S>>>;
 
-/// An executor by its name; none where a plan is not for it.
+/// Returns the executors by name. A constructor returns `None` if the executor does not support the plan.
 fn executors<S: DeviceSemiring>(gpu: Option<&Arc<Gpu>>) -> Vec<(&'static str, Box<Start<S>>)> {
     let spilled = |task: Task<'_, S>| -> Option<Box<dyn Executor<S>>> {
         let spill = task.placement.spill.clone()?;
@@ -37,7 +37,8 @@ fn executors<S: DeviceSemiring>(gpu: Option<&Arc<Gpu>>) -> Vec<(&'static str, Bo
     all
 }
 
-/// Runs all executors on random problems; `check` sees the problem, the plan and the value. Returns how often each ran.
+/// Runs all executors on random problems and passes the problem, the plan, the semiring and the value to `check`.
+/// Returns how often each executor ran.
 fn conform<S: DeviceSemiring>(
     gpu: Option<&Arc<Gpu>>,
     semiring: impl Fn(&Problem) -> S,
@@ -74,7 +75,7 @@ where
     ran
 }
 
-/// Costs of the assignments that no function forbids.
+/// Returns the costs of the assignments that no function forbids.
 fn costs(problem: &Problem) -> Vec<Cost> {
     let mut unlimited = problem.clone();
     (unlimited.top, unlimited.constant) = (FORBIDDEN, 0);

@@ -1,6 +1,6 @@
-//! Cutset conditioning: some variables have each of their values in turn, and what is left is eliminated in slices that
-//! share one plan (Pearl, "Probabilistic reasoning in intelligent systems", 1988, section 4.3; Bidyuk and Dechter,
-//! "Cutset sampling for Bayesian networks", 2007, for cutsets that leave a bounded width).
+//! Cutset conditioning: for each assignment of a few variables the remaining problem, a *slice*, is eliminated, and all
+//! slices share one plan (Pearl, "Probabilistic reasoning in intelligent systems", 1988, section 4.3; Bidyuk and
+//! Dechter, "Cutset sampling for Bayesian networks", 2007, for cutsets that leave a bounded width).
 
 use super::cuda::Gpu;
 use super::plan::{Cutset, EliminationPlan, Placement, Slices};
@@ -8,18 +8,19 @@ use crate::error::Error;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Slices may make so many times the combinations of the whole: SPOT5 505 makes 2.1 times as many where tables of
-/// 275 GB are to fit 70, Mastermind 03_08_05 1.3 times where 1.1 TB are.
+/// The largest factor by which slices may multiply the combinations of the unsliced plan. SPOT5 505 makes 2.1 times as
+/// many if tables of 275 GB must fit in 70 GB; Mastermind 03_08_05 makes 1.3 times as many if tables of 1.1 TB must.
 pub const MOST_WORK: u64 = 4;
-/// Slices for each device, at least, so that none waits long for the last of another.
+/// Least number of slices for each of several devices, so that none waits long for the last slice of another.
 const SLICES: u64 = 4;
-/// The part of the memory, one in so many, that a device keeps for descriptors.
+/// The reciprocal of the fraction of its memory that a device reserves for descriptors.
 const DESCRIPTORS: u64 = 32;
 /// Combinations from which on several devices share an elimination that fits one of them: some tenths of a second.
 pub(super) const WORTH_SHARING: f64 = 1e11;
 
-/// Chooses what to condition on, one position after the other, which `plan_without` leaves out, until a slice fits and
-/// there are enough of them. `None` where that takes too much work.
+/// Chooses a cutset one position at a time until a slice fits and there are enough slices. `plan_without` leaves a
+/// position out of the plan, in addition to those before. Returns `None` if the slices would take too much work, or if
+/// no position is left.
 pub(super) fn choose(
     whole: &EliminationPlan,
     slices: Slices,
@@ -27,7 +28,7 @@ pub(super) fn choose(
     entry_bytes: u64,
     stop: &Stop,
 ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
-    // a device makes all steps of a level at a time
+    // a device executes all steps of a level at a time
     let room = slices.bytes - slices.bytes / DESCRIPTORS;
     let on_device = |plan: &EliminationPlan| Gpu::holds(plan, entry_bytes, room);
     let enough = if slices.devices > 1 { SLICES * u64::from(slices.devices) } else { 1 };
@@ -58,8 +59,8 @@ pub(super) fn choose(
     }
 }
 
-/// The variable, of those that `may`, by whose values the cliques of a plan lose most, beside how many parts that
-/// makes.
+/// Returns the variable whose assignment shrinks the cliques of a plan most, relative to the logarithm of its domain
+/// size. Only variables for which `may` holds are considered; `None` if there are none.
 pub fn widest(plan: &EliminationPlan, may: impl Fn(usize) -> bool, stop: &Stop) -> Result<Option<u32>, Error> {
     let mut gains = vec![0.0; plan.sequence.len()];
     for index in stop.each(0..plan.steps.len()) {
@@ -73,23 +74,23 @@ pub fn widest(plan: &EliminationPlan, may: impl Fn(usize) -> bool, stop: &Stop) 
     Ok(able.max_by(|&a, &b| gains[a].total_cmp(&gains[b])).map(|best| best as u32))
 }
 
-/// Returns how much a clique shrinks if a variable of it is fixed, relative to the number of parts that makes.
+/// Returns by how much a clique shrinks if one of its variables is fixed, relative to the logarithm of the domain size.
 fn gain(entries: f64, domain: u32) -> f64 {
     let domain = f64::from(domain);
     entries.min(1e300) * (1.0 - 1.0 / domain) / domain.ln().max(0.1)
 }
 
-/// Returns the entries of a table over positions.
+/// Returns the number of entries of a table over positions.
 fn entries(scope: &[u32], domains: &[u32]) -> f64 {
     scope.iter().map(|&p| f64::from(domains[p as usize])).product()
 }
 
-/// Variables that are fixed together, and the entries of all cliques after that.
+/// A set of variables that are fixed together, and the entries of all cliques after that.
 #[derive(Clone, Debug)]
 pub struct Cut {
-    /// The variables that it fixes.
+    /// The variables that are fixed.
     pub variables: Vec<u32>,
-    /// Entries of all cliques that are left.
+    /// Entries of all cliques that are left after this cut and those before it.
     pub left: f64,
 }
 

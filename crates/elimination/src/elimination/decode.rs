@@ -1,4 +1,4 @@
-//! From messages back to values: the value-assignment phase and ratings of partial assignments.
+//! Decoding of messages: the value-assignment phase, and the cost-to-go of partial assignments.
 
 use super::costs::{Rows, Tables};
 use super::executor::Failure;
@@ -11,10 +11,10 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 
 impl Outcome {
-    /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment if the
-    /// run was exact and the optimum is below its limit, otherwise a good start. `None` where the plan did not keep
-    /// the messages, a run by rows found no solution below its limit, messages are in files that cannot be read any
-    /// more, or `stop` is set.
+    /// Assigns the variables in reverse elimination order, each to the best value by its bucket. The result is an
+    /// optimal assignment if the run was exact and the optimum is below its limit, otherwise a good start. Returns
+    /// `None` if the plan did not keep the messages, if a run by rows found no solution below its limit, if files with
+    /// messages cannot be read any more, or if `stop` is set.
     pub fn assign(&self, stop: &Stop) -> Option<Vec<u32>> {
         if self.plan.placement.keep_messages {
             if let Some(assignment) = self.messages.decode(&self.problem, &self.plan) {
@@ -38,8 +38,9 @@ impl Outcome {
         Some(assignment)
     }
 
-    /// The same where functions are too large for that, or messages in files: only the entries that decide are
-    /// fetched, given as steps and indices. What a bucket sent is the same for all values and decides nothing.
+    /// Like [`Outcome::assign`], but reads only the entries of messages that decide between values, given as steps and
+    /// indices. It serves if messages are on a device and too large to copy, or in files. The messages that a bucket
+    /// sent are equal for all its values and decide nothing.
     fn assign_by_entries(&self) -> Result<Vec<u32>, Failure> {
         let Outcome { problem, plan, messages, .. } = self;
         let mut assignment = vec![0; plan.sequence.len()];
@@ -69,8 +70,8 @@ impl Outcome {
         Ok(assignment)
     }
 
-    /// Ratings of partial assignments. `None` where the plan did not keep the messages, or they are on a device and the
-    /// host's memory does not take them, or in files.
+    /// Returns the cost-to-go of partial assignments. `None` if the plan did not keep the messages, if they are in
+    /// files, or if they are on a device and the host has too little memory for them.
     pub fn cost_to_go(&self) -> Option<CostToGo<'_>> {
         if !self.plan.placement.keep_messages {
             return None;
@@ -83,37 +84,37 @@ impl Outcome {
     }
 }
 
-/// The first of the cheapest values.
+/// Returns the first of the values of least cost.
 fn least(row: &[Cost]) -> u32 {
     row.iter().enumerate().min_by_key(|&(_, &cost)| cost).map_or(0, |(value, _)| value as u32)
 }
 
-/// Rates the values of the next variable of a partial assignment, made along the reverse elimination order.
+/// The cost-to-go of the values of the next variable of a partial assignment, made in reverse elimination order.
 ///
 /// While the variables at positions `p + 1..` have values, let
 ///
 /// ```text
-/// f = constant + the functions that only read assigned variables
-///              + the messages sent from positions 0..=p to positions p + 1.. (and to nowhere: constants)
+/// f = constant + the functions that read only assigned variables
+///              + the messages sent from positions 0..=p to positions p + 1.. (and those without variables)
 /// ```
 ///
-/// Messages never overestimate what they stand for, so no completion costs less than `f`. With nothing
-/// assigned `f` is the lower bound of the run ([`CostToGo::start`]); with everything assigned it is the cost.
-/// Giving position `p` the value `a` adds the functions and messages that wait in its bucket and takes back
-/// the messages that the bucket itself had sent: this is the rise that [`CostToGo::rate`] returns, so
+/// A message never exceeds the minimum that it bounds, so no completion costs less than `f`. If nothing is assigned `f`
+/// is the lower bound of the run ([`CostToGo::start`]); if everything is assigned it is the cost. Giving position `p`
+/// the value `a` adds the functions and messages that wait in its bucket and subtracts the messages that the bucket
+/// itself had sent. This is the increase that [`CostToGo::rate`] returns, so
 ///
 /// ```text
 /// f(.., a) = f(..) + row[a],   row[a] >= 0
 /// ```
 ///
-/// A value with `f(.., a) >= ub` has no completion below `ub`. Where the plan is exact, every row has a 0.
+/// A value with `f(.., a) >= ub` has no completion below `ub`. If the plan is exact, every row has a 0.
 #[derive(Clone, Copy, Debug)]
 pub struct CostToGo<'a> {
     outcome: &'a Outcome,
     tables: Lookup<'a>,
 }
 
-/// Where entries of messages are looked up.
+/// The tables in which entries of messages are looked up.
 #[derive(Clone, Copy, Debug)]
 enum Lookup<'a> {
     Dense(Tables<'a>),
@@ -121,7 +122,7 @@ enum Lookup<'a> {
 }
 
 impl<'a> CostToGo<'a> {
-    /// The outcome, and its messages where they are dense tables.
+    /// Returns the outcome, and its messages if they are dense tables.
     pub(crate) fn parts(&self) -> (&'a Outcome, Option<Tables<'a>>) {
         let tables = match self.tables {
             Lookup::Dense(tables) => Some(tables),
@@ -130,34 +131,34 @@ impl<'a> CostToGo<'a> {
         (self.outcome, tables)
     }
 
-    /// Whether messages are dense tables, and no lists of rows.
+    /// Returns whether messages are dense tables, not lists of rows.
     pub fn is_dense(&self) -> bool {
         matches!(self.tables, Lookup::Dense(_))
     }
 
-    /// `f` before anything is assigned.
+    /// Returns `f` before anything is assigned: the lower bound of the run.
     pub fn start(&self) -> Cost {
         self.outcome.lower_bound
     }
 
-    /// The variable at a position; positions are assigned from the last to 0.
+    /// Returns the variable at a position; positions are assigned from the last to 0.
     pub fn variable(&self, position: usize) -> u32 {
         self.outcome.plan.sequence[position]
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     pub fn positions(&self) -> usize {
         self.outcome.plan.sequence.len()
     }
 
-    /// Domain size of the variable at a position.
+    /// Returns the domain size of the variable at a position.
     pub fn domain(&self, position: usize) -> usize {
         self.outcome.plan.domains[position] as usize
     }
 
-    /// How much each value of the variable at `position` raises `f`; [`FORBIDDEN`] where it has no completion.
-    /// Of `assignment`, given by variable, only the variables at later positions are read. `row` must hold an
-    /// entry for each value.
+    /// Writes into `row` by how much each value of the variable at `position` raises `f`, or [`FORBIDDEN`] if the value
+    /// has no completion. Of `assignment`, given by variable, only the variables at later positions are read. `row`
+    /// must have one entry for each value.
     pub fn rate(&self, position: usize, assignment: &[u32], row: &mut [Cost]) {
         let Outcome { problem, plan, .. } = self.outcome;
         match self.tables {
@@ -208,7 +209,7 @@ fn rate<E: CostEntry>(
     }
 }
 
-/// Offset of the entry for value 0 of the first position, and the stride of that position.
+/// Returns the offset of the entry for value 0 of the first position, and the stride of that position.
 fn locate(plan: &Plan, scope: &[u32], assignment: &[u32]) -> (usize, usize) {
     let (mut offset, mut stride) = (0, 1);
     for &p in scope[1..].iter().rev() {

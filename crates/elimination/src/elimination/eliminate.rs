@@ -1,4 +1,4 @@
-//! Elimination in any semiring, at once.
+//! Elimination in any semiring by one call.
 
 use super::cpu::Dense;
 use super::cuda::{DeviceSemiring, Execution, Gpu, Streamed};
@@ -12,14 +12,14 @@ use crate::order::Order;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Combinations between two looks at how far it is.
+/// Combinations between two checks of the stop flag.
 const SLICE: u64 = 1 << 30;
 
-/// Combines all functions and folds over all variables, on all threads of the host. Where the plan is not exact,
-/// buckets are folded in parts: what that says of the whole depends on the semiring.
+/// Combines all functions and folds over all variables, on all threads of the host. If the plan is not exact, buckets
+/// are split into mini-buckets; the semiring determines whether the result is then an upper or a lower bound.
 ///
 /// # Errors
-/// [`Error::Stopped`] once `stop` is set; no memory, or files that cannot be used.
+/// Returns [`Error::Stopped`] if `stop` is set, or an error if there is too little memory or files cannot be used.
 pub fn eliminate<S: Semiring>(
     plan: &EliminationPlan,
     placement: &Placement,
@@ -38,7 +38,8 @@ pub fn eliminate<S: Semiring>(
     })
 }
 
-/// The same on a device, where kernels know the semiring; on the host where the device fails.
+/// Like [`eliminate`], but on a device whose kernels support the semiring. Runs on the host instead if the device
+/// fails.
 pub(crate) fn eliminate_on<S: DeviceSemiring>(
     gpu: &Arc<Gpu>,
     plan: &EliminationPlan,
@@ -71,17 +72,17 @@ pub(super) fn advance<S: Semiring>(
     Ok(executor.finish().0)
 }
 
-/// How many assignments no function forbids.
+/// The number of feasible assignments, or an upper bound on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// No more than so many; `u64::MAX` where there may be more than that.
+    /// The number or the upper bound; `u64::MAX` if the number may be larger than that.
     pub most: u64,
-    /// Whether it is their number.
+    /// Whether `most` is the exact number.
     pub exact: bool,
 }
 
-/// Counts the assignments that no function forbids; costs that are not forbidden do not matter. Within limits that
-/// are too small for an exact plan it is an upper bound, as each mini-bucket counts on its own (Dechter and Rish,
+/// Counts the assignments that no function forbids; finite costs do not matter. If the limits are too small for an
+/// exact plan, the result is an upper bound, because each mini-bucket counts on its own (Dechter and Rish,
 /// "Mini-buckets", 2003, section 4).
 ///
 /// ```
@@ -106,7 +107,7 @@ pub struct Count {
 /// ```
 ///
 /// # Errors
-/// [`Error::Stopped`] once `stop` is set; no memory, or files that cannot be used.
+/// Returns [`Error::Stopped`] if `stop` is set, or an error if there is too little memory or files cannot be used.
 pub fn count(
     problem: &Problem,
     order: &Order,

@@ -1,4 +1,4 @@
-//! Who executes a plan: executors, an open set, for any semiring.
+//! Executors of plans in any semiring: the traits that backends implement.
 
 use super::plan::{EliminationPlan, Input, Placement, Source, Step};
 use crate::algebra::Semiring;
@@ -9,23 +9,24 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::fmt::Debug;
 
-/// Functions as tables of a semiring's entries.
+/// The functions of a problem, which can be laid out as tables of a semiring's entries.
 pub trait Factors<S: Semiring>: Debug + Send + Sync {
-    /// What a variable or a function says of some of its variables, in this order, the last one running fastest; folded
-    /// over the others. The source is no message.
+    /// Returns the table of a function or of a variable's unary costs over `variables`, in this order, the last one
+    /// running fastest. Variables of the function that are missing from `variables` are folded. `source` is not a
+    /// message.
     fn load(&self, source: Source, variables: &[u32], semiring: S) -> Storage<S::Entry>;
 }
 
-/// What is executed.
+/// The elimination that an executor executes.
 #[derive(Debug)]
 pub struct Task<'a, S> {
-    /// What is eliminated.
+    /// The steps of the elimination.
     pub plan: &'a EliminationPlan,
-    /// Where its tables lie.
+    /// The placement of the tables.
     pub placement: &'a Placement,
-    /// The tables that are joined.
+    /// The functions that are joined.
     pub factors: &'a dyn Factors<S>,
-    /// What their entries are.
+    /// The semiring of the entries.
     pub semiring: S,
 }
 
@@ -37,7 +38,7 @@ impl<S: Copy> Clone for Task<'_, S> {
 impl<S: Copy> Copy for Task<'_, S> {}
 
 impl<S: Semiring> Task<'_, S> {
-    /// An input as a table in the plan's layout; nothing for a message.
+    /// Returns the table of an input in the plan's layout; an empty table for a message.
     pub(crate) fn load(&self, input: &Input) -> Storage<S::Entry> {
         match input.source {
             Source::Message(_) => Storage::default(),
@@ -45,13 +46,14 @@ impl<S: Semiring> Task<'_, S> {
         }
     }
 
-    /// What a source says of some positions.
+    /// Returns the table of a source over some positions.
     pub(crate) fn table(&self, source: Source, scope: &[u32]) -> Storage<S::Entry> {
         let variables: Vec<u32> = scope.iter().map(|&p| self.plan.sequence[p as usize]).collect();
         self.factors.load(source, &variables, self.semiring)
     }
 
-    /// The message of a step that only folds a function, which is too large to be laid out.
+    /// Returns the message of a step that only folds a function that is too large for a table; `None` for any other
+    /// step.
     pub(crate) fn lowered(&self, step: &Step) -> Option<Storage<S::Entry>> {
         match step.inputs[..] {
             [Input { source: source @ Source::Function(_), .. }] if step.lowered => {
@@ -62,19 +64,19 @@ impl<S: Semiring> Task<'_, S> {
     }
 }
 
-/// Whether a run goes on.
+/// Whether an execution has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The result is there.
+    /// The result is available.
     Done,
-    /// There is work left.
+    /// Work is left.
     More,
 }
 
-/// Why an executor cannot go on.
+/// The reason why an executor cannot continue.
 #[derive(Debug)]
 pub enum Failure {
-    /// The device failed: the host may do what it was meant to.
+    /// The device failed; the host may do the work instead.
     Device(DeviceError),
     /// There was no memory for a table, or files could not be written or read.
     Host(Error),
@@ -92,60 +94,63 @@ impl From<Error> for Failure {
     }
 }
 
-/// Executes a plan in slices of bounded work. Slices, threads and devices do not change the result.
+/// An execution of a plan in slices of bounded work. Slices, threads and devices do not change the result.
 pub trait Executor<S: Semiring>: Debug + Send {
-    /// Does about `work` combinations, at least one slice, or less once `stop` is set. The task is always the same.
+    /// Does about `work` combinations, at least one tile; less if `stop` is set. Each call must pass the task with
+    /// which the executor was made or last restarted.
     ///
     /// # Errors
-    /// A failure; the executor is of no use afterwards.
+    /// Returns a failure, after which the executor must not be used.
     fn advance(&mut self, task: Task<'_, S>, work: u64, stop: &Stop) -> Result<Progress, Failure>;
 
-    /// Combinations done so far.
+    /// Returns the number of combinations done so far.
     fn work_done(&self) -> u64;
 
-    /// Whether a device does the work.
+    /// Returns whether a device does the work.
     fn on_device(&self) -> bool {
         false
     }
 
-    /// The result, once all is done, and begins again with other factors of the same plan in the memory that it has;
-    /// nothing where it cannot.
+    /// Returns the result of a finished execution, and begins again with other factors of the same plan, in the
+    /// allocated memory. `None` if the executor cannot begin again.
     ///
     /// # Errors
-    /// As [`Executor::advance`].
+    /// Returns a failure like [`Executor::advance`].
     fn restart(&mut self, _: Task<'_, S>) -> Result<Option<S::Entry>, Failure> {
         Ok(None)
     }
 
-    /// The result and the messages, once all is done.
+    /// Returns the result and the messages of a finished execution.
     fn finish(self: Box<Self>) -> (S::Entry, Box<dyn Messages<S>>);
 }
 
-/// The messages of a finished run, wherever they are.
+/// The messages of a finished run, in the memory of the host or of a device, or in files.
 pub trait Messages<S: Semiring>: Debug + Send + Sync {
-    /// All of them as tables on the host, copied there if need be. `None` where its memory does not take them.
+    /// Returns all messages as tables on the host, copied there if necessary. `None` if the host has too little memory,
+    /// or if the messages are in files.
     fn tables(&self) -> Option<&[Storage<S::Entry>]>;
 
-    /// The same, to keep.
+    /// Like [`Messages::tables`], but returns ownership of the tables.
     fn into_tables(self: Box<Self>) -> Option<Vec<Storage<S::Entry>>>;
 
-    /// Single entries, given as steps of the plan and indices.
+    /// Returns single entries, given as pairs of a step of the plan and an index into its message.
     ///
     /// # Errors
-    /// Those of the device or the file that has them.
+    /// Returns a failure of the device or of the file that has the entries.
     fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<S::Entry>, Failure>;
 
-    /// Whether single entries are had for less than all tables.
+    /// Returns whether reading single entries is cheaper than copying all tables.
     fn are_remote(&self) -> bool {
         false
     }
 
-    /// Whether some lie in files.
+    /// Returns whether some messages are in files.
     fn are_in_files(&self) -> bool {
         false
     }
 
-    /// An assignment of costs made where the messages are. `None` where no device has them, or one that cannot.
+    /// Returns an assignment decoded on the device that has the messages. `None` if they are on the host, or if the
+    /// device cannot decode them.
     fn decode(&self, problem: &Problem, plan: &EliminationPlan) -> Option<Vec<u32>> {
         let _ = (problem, plan);
         None

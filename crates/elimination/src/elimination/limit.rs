@@ -1,14 +1,17 @@
-//! What entries are clamped to.
+//! The cost to which entries are clamped.
 
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, Table, add};
 use crate::stop::Stop;
 
-/// The largest entry that makes a difference. Sums from here on mean that there is no solution below the
-/// limit, either because they reach it or because they are beyond all finite costs together.
+/// Returns the largest entry that makes a difference. A sum that reaches it means that there is no solution below the
+/// limit, either because the sum reaches the limit or because it exceeds all finite costs together.
 ///
-/// Clamping entries to it from above lowers them, hence is always valid; and where the clamped sum stays
-/// below it, nothing was clamped on the way.
+/// Clamping entries to this cap only lowers them, so bounds stay valid. If a clamped sum is below the cap, none of its
+/// entries was clamped.
+///
+/// # Errors
+/// Returns [`Error::Stopped`] if `stop` is set.
 pub fn cap(problem: &Problem, limit: Cost, stop: &Stop) -> Result<Cost, Error> {
     let most = if limit >= FORBIDDEN { FORBIDDEN } else { limit.saturating_sub(problem.constant).max(0) };
     let of_unary = problem.unary.iter().map(|costs| dearest(costs.iter().copied()));
@@ -26,7 +29,7 @@ pub fn cap(problem: &Problem, limit: Cost, stop: &Stop) -> Result<Cost, Error> {
     Ok(finite)
 }
 
-/// The largest finite cost; 0 where there is none.
+/// Returns the largest finite cost, or 0 if there is none.
 fn dearest(costs: impl Iterator<Item = Cost>) -> Cost {
     costs.filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0)
 }

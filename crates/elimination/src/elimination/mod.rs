@@ -1,12 +1,12 @@
 //! Bucket and mini-bucket elimination.
 //!
-//! An [`Order`](crate::order::Order) becomes a [`Plan`]: which tables are joined in which mini-bucket, what that
-//! takes in memory and work. A [`Run`] executes the plan in slices of bounded work and ends in an [`Outcome`]: the
-//! bound and the messages, from which an assignment is built ([`Outcome::assign`]) or partial assignments are rated
-//! ([`CostToGo`]).
+//! An [`Order`](crate::order::Order) becomes a [`Plan`]: which tables are joined in which mini-bucket, and which memory
+//! and work that takes. A [`Run`] executes the plan in slices of bounded work and ends in an [`Outcome`]: the bound and
+//! the messages, from which an assignment is built ([`Outcome::assign`]) or lower bounds on the completions of partial
+//! assignments are computed ([`CostToGo`]).
 //!
-//! Every bound is valid by construction. Entries are integers and only ever lowered: to a cap that no solution worth
-//! finding reaches (`ub - constant`, or more than all finite costs together), by splitting a bucket, or by taking the
+//! Every bound is valid by construction. Entries are integers and are only ever lowered: to a cap that no solution of
+//! interest reaches (`ub - constant`, or more than all finite costs together), by splitting a bucket, or by taking the
 //! minimum over some variables of a function that is too large.
 
 pub mod backward;

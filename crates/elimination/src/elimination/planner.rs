@@ -1,4 +1,4 @@
-//! Makes plans: simulates elimination along an order, splits buckets, and looks for the largest z that fits.
+//! The planner: simulates elimination along an order, splits buckets, and searches for the largest z that fits.
 
 use super::cpu::temporary;
 use super::plan::slices::entries;
@@ -13,12 +13,12 @@ use crate::stop::Stop;
 use crate::threads::Large;
 use smallvec::{SmallVec, smallvec};
 
-/// Mini-buckets of one bucket that an input tries, newest first. Only hubs with thousands of functions ever
-/// have more.
+/// The number of mini-buckets of one bucket that are tried for an input, the newest first. Only hubs with thousands of
+/// functions have more mini-buckets.
 const TRIES: usize = 32;
 
 impl CostRange {
-    /// What matters below a cost and the problem's own `top`.
+    /// Returns the range of the costs below `ub` and the problem's own `top`.
     fn below(problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Self, Error> {
         let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
         let cap = cap(problem, limit, stop)?;
@@ -28,25 +28,24 @@ impl CostRange {
 }
 
 impl Plan {
-    /// Plans elimination along `order`: exact where `limits` allow, otherwise with the largest z that fits.
-    /// Always returns a plan; in the worst case it joins nothing and sums minima.
+    /// Plans elimination along `order`: exact if `limits` permit, otherwise with the largest z that fits. There is
+    /// always a plan; in the worst case it joins nothing and sums minima.
     pub fn new(problem: &Problem, order: &Order, limits: &Limits) -> Plan {
         Plan::until(problem, order, limits, &Stop::new()).expect("no stop is set")
     }
 
-    /// The same.
+    /// Like [`Plan::new`], but may be stopped.
     ///
     /// # Errors
-    /// [`Error::Stopped`] once `stop` is set.
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn until(problem: &Problem, order: &Order, limits: &Limits, stop: &Stop) -> Result<Plan, Error> {
         let costs = CostRange::below(problem, limits.ub, stop)?;
         let (structure, placement) = EliminationPlan::within(problem, order, limits, costs.width.bytes(), stop)?;
         Ok(Plan { structure, placement, costs })
     }
 
-    /// Plans exact elimination along `order` by rows, whatever dense tables would take: whether rows fit
-    /// is known only as it goes.
-    /// `None` where keys would be too wide, and once `stop` is set.
+    /// Plans exact elimination along `order` by rows, without regard to the size of dense tables. Whether the rows fit
+    /// becomes known only during the run. Returns `None` if keys would be too wide or if `stop` is set.
     pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits, stop: &Stop) -> Option<Plan> {
         let limits = Limits { ub, ..Limits::new(u64::MAX) };
         let costs = CostRange { width: Width::I64, ..CostRange::below(problem, ub, stop).ok()? };
@@ -61,10 +60,10 @@ impl Plan {
 }
 
 impl EliminationPlan {
-    /// Plans exact elimination, whatever memory it takes: sizes are those of dense tables.
+    /// Plans exact elimination without a memory limit. Sizes are those of dense tables.
     ///
     /// # Errors
-    /// [`Error::Stopped`] once `stop` is set.
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn exact(
         problem: &Problem,
         order: &Order,
@@ -77,10 +76,10 @@ impl EliminationPlan {
         Ok(context.plan(u32::MAX, u64::MAX, false)?.expect("without bounds there is a plan"))
     }
 
-    /// Plans elimination of tables whose entries take so many bytes, and where these lie.
+    /// Plans elimination with tables of `entry_bytes` bytes an entry, and the placement of the tables.
     ///
     /// # Errors
-    /// [`Error::Stopped`] once `stop` is set.
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn within(
         problem: &Problem,
         order: &Order,
@@ -89,7 +88,7 @@ impl EliminationPlan {
         stop: &Stop,
     ) -> Result<(EliminationPlan, Placement), Error> {
         let context = Context::new(problem, order, limits, entry_bytes, stop)?;
-        // a bucket has width + 1 variables; a larger z changes nothing
+        // a bucket has at most width + 1 variables, so a larger z changes nothing
         let widest = order.width.saturating_add(1);
         let mut high = limits.z.unwrap_or(widest).clamp(1, widest.max(1));
         let message = limits.max_bytes / entry_bytes;
@@ -130,7 +129,7 @@ impl EliminationPlan {
         Ok(context.plan(1, 1, false)?.expect("a plan without a memory limit"))
     }
 
-    /// The exact plan in slices: where it does not fit, or several devices share its work.
+    /// Plans exact elimination in slices, if the whole plan does not fit or if several devices share its work.
     fn sliced(
         problem: &Problem,
         order: &Order,
@@ -141,12 +140,12 @@ impl EliminationPlan {
     ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let Limits { z: None, slices: Some(slices), .. } = *limits else { return Ok(None) };
         let is_worth_sharing = slices.devices > 1 && order.joint_entries >= cutset::WORTH_SHARING;
-        // beyond counting
+        // the work of the slices could not be counted in 64 bits
         let is_endless = order.joint_entries * cutset::MOST_WORK as f64 >= u64::MAX as f64;
         if fits && !is_worth_sharing || is_endless {
             return Ok(None);
         }
-        // an assignment comes from the best slice again
+        // slices keep no messages: the best slice is run again for an assignment
         let Limits { keep_messages, .. } = *limits;
         let limits = Limits { max_bytes: u64::MAX, keep_messages: false, ..*limits };
         let mut context = Context::new(problem, order, &limits, entry_bytes, stop)?;
@@ -162,7 +161,7 @@ impl EliminationPlan {
         Ok(sliced.map(|(plan, placement)| (plan, Placement { keep_messages, ..placement })))
     }
 
-    /// The exact plan, with files for what the memory does not hold.
+    /// Plans exact elimination with files for the messages for which there is too little memory.
     fn spilled(
         problem: &Problem,
         order: &Order,
@@ -180,7 +179,7 @@ impl EliminationPlan {
     }
 }
 
-/// What all trials of one plan share.
+/// The data that all trials for one plan share.
 struct Context<'a> {
     problem: &'a Problem,
     order: &'a Order,
@@ -192,7 +191,7 @@ struct Context<'a> {
     stop: &'a Stop,
 }
 
-/// Inputs joined so far and the positions they cover.
+/// Inputs joined so far and the positions that they cover.
 struct MiniBucket {
     scope: SmallVec<[u32; 8]>,
     combinations: u64,
@@ -218,12 +217,12 @@ impl<'a> Context<'a> {
         });
         let scopes = scopes.collect::<Result<_, Error>>()?;
         let domains = order.sequence.iter().map(|&v| problem.domains[v as usize]).collect();
-        // sizes in bytes are added up: keep the sums far from overflow
+        // sums of sizes in bytes must not overflow
         let limits = Limits { max_bytes: limits.max_bytes.min(1 << 50), ..*limits };
         Ok(Context { problem, order, limits, entry_bytes, scopes, domains, stop })
     }
 
-    /// Takes a position out of all scopes: it has one value, whose cost is a constant.
+    /// Removes a position from all scopes: it has one value, whose cost is a constant.
     fn leave_out(&mut self, position: u32) {
         self.domains[position as usize] = 1;
         for scope in self.scopes.iter_mut().filter(|scope| scope.contains(&position)) {
@@ -231,7 +230,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// No message within `entries` has more variables than this, so that no larger z makes a difference.
+    /// Returns the largest number of variables that a message of `entries` entries can have; a larger z changes
+    /// nothing.
     fn most_variables(&self, entries: u64) -> u32 {
         let mut sizes = self.domains.clone();
         sizes.sort_unstable();
@@ -247,7 +247,7 @@ impl<'a> Context<'a> {
         entries(scope, &self.domains)
     }
 
-    /// Simulates elimination; `None` as soon as it needs more than the memory allowed (if `bounded`).
+    /// Simulates elimination. Returns `None` as soon as it needs more memory than permitted, if `bounded`.
     fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let n = self.order.sequence.len();
         let bytes = self.entry_bytes;
@@ -293,14 +293,14 @@ impl<'a> Context<'a> {
                 if !placement.keep_messages {
                     let consumed = step.inputs.iter().filter(|input| matches!(input.source, Source::Message(_)));
                     let freed = consumed.map(|input| self.combinations(&input.scope).saturating_mul(bytes));
-                    // beyond counting only where nothing is bounded
+                    // saturates only if nothing is bounded
                     alive = alive.saturating_sub(freed.fold(0, u64::saturating_add));
                 }
                 plan.joint_entries = plan.joint_entries.saturating_add(step.joint);
                 plan.largest_table = plan.largest_table.max(step.entries);
                 placement.table_bytes = placement.table_bytes.saturating_add(step.entries.saturating_mul(bytes));
                 if let Some(&target) = step.scope.first() {
-                    // beyond counting only where nothing is bounded
+                    // saturates only if nothing is bounded
                     alive = alive.saturating_add(step.entries.saturating_mul(bytes));
                     messages[target as usize].push(plan.steps.len() as u32);
                 }
@@ -314,8 +314,8 @@ impl<'a> Context<'a> {
         Ok(Some((plan, placement)))
     }
 
-    /// A function too large for memory goes on over the positions eliminated last, as many as fit: what
-    /// mini-buckets of this function alone would come to, without their tables.
+    /// Makes a step for a function that is too large for memory: its message keeps the positions eliminated last, as
+    /// many as fit. The message equals that of mini-buckets of this function alone, but takes no tables for them.
     fn lower(&self, position: u32, input: Input, message_entries: u64) -> Step {
         let mut kept = &input.scope[1..];
         while !kept.is_empty() && self.combinations(kept) > message_entries {
@@ -336,8 +336,8 @@ impl<'a> Context<'a> {
         Step { position, inputs: part.inputs.into_boxed_slice(), scope, entries, joint, lowered: false }
     }
 
-    /// Splits a bucket: largest inputs first, each into the mini-bucket that grows least by it. Always at
-    /// least one part, with the unary costs in the first.
+    /// Splits a bucket into mini-buckets: largest inputs first, each into the mini-bucket that it enlarges least. There
+    /// is at least one mini-bucket, and the first has the unary costs.
     fn partition(&self, position: u32, mut inputs: Vec<Input>, z: u32, message_entries: u64) -> Vec<MiniBucket> {
         inputs.sort_by_cached_key(|input| std::cmp::Reverse(self.combinations(&input.scope)));
         let mut parts: Vec<MiniBucket> = Vec::new();
@@ -383,7 +383,7 @@ impl<'a> Context<'a> {
         parts
     }
 
-    /// Number of positions that a mini-bucket would have with one more input, and their combinations, saturating.
+    /// Returns the number of positions of a mini-bucket with one more input, and its combinations, saturating.
     fn union(&self, part: &MiniBucket, scope: &[u32]) -> (usize, u64) {
         let mut count = part.scope.len();
         let mut combinations = part.combinations;

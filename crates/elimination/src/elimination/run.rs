@@ -1,4 +1,4 @@
-//! Elimination of costs: runs of plans, on the host or on a device, and what they find.
+//! Elimination of costs: execution of plans on the host or on a device, and the results.
 
 use super::costs::{CostExecutor, CostMessages, Tables};
 use super::executor::{Failure, Progress};
@@ -9,12 +9,12 @@ use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// A plan on its way.
+/// An execution of a plan.
 #[derive(Debug)]
 pub struct Run {
     pub(super) problem: Arc<Problem>,
     pub(super) plan: Plan,
-    /// None where there is a failure.
+    /// The executor; `None` after a failure.
     pub(super) executor: Option<Box<dyn CostExecutor>>,
     pub(super) done: bool,
     pub(super) streamed: bool,
@@ -27,39 +27,40 @@ impl Run {
         (self.executor, self.failure, self.done) = (None, Some(error), true);
     }
 
-    /// Whether a device does the work whose memory does not hold all tables.
+    /// Returns whether a device does the work while the host has the tables, because the device's memory is too small.
     pub fn streamed(&self) -> bool {
         self.streamed
     }
 
-    /// Why there is no result: there was no memory for a table, or files for tables could not be written or read.
+    /// Returns why there is no result: there was no memory for a table, or files for tables could not be written or
+    /// read.
     pub fn failure(&self) -> Option<&Error> {
         self.failure.as_ref()
     }
 
-    /// Like [`Run::failure`], but returns it only once.
+    /// Like [`Run::failure`], but returns the error only once.
     pub fn take_failure(&mut self) -> Option<Error> {
         self.failure.take()
     }
 
-    /// Why the CPU does what a device was meant to.
+    /// Returns the device's error if the CPU took over a device's work.
     pub fn trouble(&self) -> Option<&DeviceError> {
         self.trouble.as_ref()
     }
 
-    /// Devices that have failed and whose work the others do, each by its place among those that were left then; told
-    /// once.
+    /// Returns the devices that have failed and whose work the others do, each by its index among the devices that were
+    /// left at that time. Each failure is returned once.
     pub fn take_lost(&mut self) -> Vec<(usize, DeviceError)> {
         self.executor.as_mut().map_or(Vec::new(), |executor| executor.take_lost())
     }
 
-    /// Whether a device does the work.
+    /// Returns whether a device does the work.
     pub fn on_device(&self) -> bool {
         self.executor.as_ref().is_some_and(|executor| executor.on_device())
     }
 
-    /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop, or
-    /// where the device fails: what it was meant to do may be too much for a CPU. Slices, threads and devices do not
+    /// Does about `work` combinations: at least one tile, on a device some milliseconds. Does less if `stop` is set or
+    /// if the device fails, because the device's share may be too much for a CPU. Slices, threads and devices do not
     /// change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let Some(executor) = self.executor.as_mut().filter(|_| !self.done) else { return Progress::Done };
@@ -73,7 +74,7 @@ impl Run {
                 Progress::Done
             }
             Err(Failure::Device(error)) => {
-                // what the device had done is lost with it: from the beginning
+                // the device's results are lost with it, so the run begins again
                 (self.trouble, self.streamed) = (Some(error), false);
                 self.begin_on_host();
                 Progress::More
@@ -81,18 +82,18 @@ impl Run {
         }
     }
 
-    /// Work done so far, of [`Plan::work`]; on a device of the plan's combinations.
+    /// Returns the work done so far, in the units of [`Plan::work`]; on a device only the plan's combinations count.
     pub fn work_done(&self) -> u64 {
         self.executor.as_ref().map_or(0, |executor| executor.work_done())
     }
 
-    /// The plan.
+    /// Returns the plan that is executed.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The bound, once all is done, and begins the same plan again for another problem, in the memory that it has;
-    /// nothing where it cannot.
+    /// Returns the bound of a finished run, and begins the plan again for another problem, in the allocated memory.
+    /// `None` if the executor cannot begin again.
     pub(super) fn restart(&mut self, problem: Arc<Problem>) -> Result<Option<Cost>, Failure> {
         let Some(executor) = self.executor.as_mut().filter(|_| self.done) else { return Ok(None) };
         let Some(total) = executor.restart(&problem, &self.plan)? else { return Ok(None) };
@@ -106,8 +107,8 @@ impl Run {
         if total >= cap { limit } else { (self.problem.constant + total).min(limit) }
     }
 
-    /// The result, once [`Run::advance`] said that it is done; `None` before, and after a failure. A run by rows that
-    /// has passed its limits comes to a bound that is not exact, and keeps no messages.
+    /// Returns the result once [`Run::advance`] has returned `Done`; `None` before that, and after a failure. A run by
+    /// rows that has exceeded its limits ends in a bound that is not exact, and keeps no messages.
     pub fn finish(mut self) -> Option<Outcome> {
         let executor = self.executor.take().filter(|_| self.done)?;
         let (total, messages) = executor.finish(&mut self.plan);
@@ -116,46 +117,47 @@ impl Run {
     }
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub(crate) problem: Arc<Problem>,
-    /// The plan that was followed.
+    /// The plan that was executed.
     pub plan: Plan,
     pub(crate) lower_bound: Cost,
     pub(crate) messages: Box<dyn CostMessages>,
 }
 
 impl Outcome {
-    /// No solution costs less. Equal to `ub` or the problem's `top`, whichever is less, where there is no
-    /// solution below that.
+    /// Returns a lower bound on the cost of every solution. It is the smaller of `ub` and the problem's `top` if the
+    /// run has proved that no solution costs less than that.
     pub fn lower_bound(&self) -> Cost {
         self.lower_bound
     }
 
-    /// Whether the bound is the optimum (or the limit, where no solution is below the limit).
+    /// Returns whether the bound is the optimum, or the limit if no solution is below the limit.
     pub fn exact(&self) -> bool {
         self.plan.exact
     }
 
-    /// Bytes of messages in files; none where a device did without.
+    /// Returns the bytes of messages in files; 0 if a device needed no files.
     pub fn spilled_bytes(&self) -> u64 {
         if self.messages.are_in_files() { self.plan.spilled_bytes() } else { 0 }
     }
 
-    /// The plan that was run.
+    /// Returns the plan that was executed.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The messages as dense tables on the host, where the plan kept them.
+    /// Returns the messages as dense tables on the host. `None` if the plan did not keep them, if they are lists of
+    /// rows or in files, or if they are on a device and the host has too little memory.
     pub(crate) fn tables(&self) -> Option<Tables<'_>> {
         if self.plan.placement.keep_messages { self.messages.tables() } else { None }
     }
 
-    /// The entries of the message that a step sent, in the plan's layout. `None` where the plan did not keep the
-    /// messages, or they are on a device or in files and the host's memory does not take them. What rows leave out is
-    /// the cap.
+    /// Returns the entries of the message of a step, in the plan's layout; entries that rows do not list are the cap.
+    /// `None` if the plan did not keep the messages, or if they are on a device or in files and the host has too little
+    /// memory.
     pub fn message(&self, step: usize) -> Option<Vec<Cost>> {
         if let (Some(rows), true) = (self.messages.rows(), self.plan.placement.keep_messages) {
             return rows.message(&self.plan, step);

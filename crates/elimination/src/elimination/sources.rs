@@ -1,11 +1,11 @@
-//! Sources of the kernels of elimination, to compile without a device.
+//! Sources of the kernels of elimination, to compile them without a device.
 
 use super::cuda::{Decoder, DeviceSemiring, Element, Kinds, Phase, Role, Staged, Variant, texts};
 use super::sparse::DeviceRows;
 use crate::algebra::{Counting, MinSum, SumProduct};
 use crate::device::Source;
 
-/// Sources of every kind of kernel that plans may ask for, to compile without a device.
+/// Returns sources of every kind of kernel that plans may need, to compile them without a device.
 pub fn sources() -> Vec<Source> {
     let few = |runs, singles| Kinds::Few { runs, singles };
     let small: &[[u32; 4]] = &[[2, 2, 2, 1]];

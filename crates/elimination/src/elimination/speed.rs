@@ -1,8 +1,8 @@
-//! How fast elimination is, for `fangs bench mbe`: single buckets, and networks as a whole.
+//! Measurements of the speed of elimination for `fangs bench mbe`: single buckets, and whole networks.
 //!
-//! A bucket has functions of the eliminated variable and some of `w` others, `d` values each. Measured is the time from
-//! tables on the device to the message, as medians: of the device's kernel as plans run it, and of the CPU's kernel on
-//! all threads.
+//! A bucket has functions of the eliminated variable and of some of `w` others, with `d` values each. The measured time
+//! is the median time from tables on the device to the message: of the device's kernel as plans execute it, and of the
+//! CPU's kernel on all threads.
 
 use super::{Gpu, Limits, Measured, Plan, Progress, Run, measure};
 use crate::device::{Cuda, DeviceError};
@@ -17,20 +17,20 @@ use std::time::Instant;
 /// The shape of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct BucketShape {
-    /// Values of a variable.
+    /// Number of values of a variable.
     pub d: u32,
-    /// Variables of the message.
+    /// Number of variables of the message.
     pub w: u32,
-    /// The variables of the message that each function leaves out.
+    /// For each function, the variables of the message that it does not read.
     left_out: &'static [&'static [u32]],
 }
 
-/// Three functions, each without another one of the slowest outputs.
+/// Three functions, each of which lacks another one of the three slowest variables of the message.
 const THREE: &[&[u32]] = &[&[1], &[2], &[3]];
 /// Four functions of arity 7 that together read nine outputs.
 const FOUR: &[&[u32]] = &[&[1, 2, 3], &[3, 4, 5], &[5, 6, 7], &[7, 8, 9]];
 
-/// The buckets that are measured.
+/// The measured buckets.
 pub const BUCKETS: [BucketShape; 6] = [
     BucketShape { d: 25, w: 5, left_out: THREE },
     BucketShape { d: 4, w: 12, left_out: THREE },
@@ -40,33 +40,33 @@ pub const BUCKETS: [BucketShape; 6] = [
     BucketShape { d: 10, w: 9, left_out: FOUR },
 ];
 
-/// Rows of the message that are compared with sums made on the host.
+/// Number of entries of the message that are compared with entries computed on the host.
 const SAMPLES: usize = 2000;
 
 /// Measurements of a bucket.
 #[derive(Clone, Debug, Serialize)]
 pub struct BucketRow {
-    /// Values of a variable.
+    /// Number of values of a variable.
     pub d: u32,
-    /// Variables of the message.
+    /// Number of variables of the message.
     pub w: u32,
-    /// Functions, and their arity, the eliminated variable included.
+    /// Number of functions.
     pub functions: usize,
-    /// Their arity.
+    /// Arity of the functions, the eliminated variable included.
     pub arity: usize,
-    /// Combinations.
+    /// Number of combinations.
     pub joint: u64,
-    /// Bytes that must move at least: each function read and the message written once.
+    /// Least number of bytes that must move: each function read and the message written once.
     pub bytes: u64,
     /// Milliseconds of the fused kernel.
     pub fused_ms: f64,
-    /// Combinations a second, in units of 10^9.
+    /// Combinations a second of the fused kernel, in units of 10^9.
     pub fused_g: f64,
-    /// The least bytes over its time, as a part of the copy bandwidth.
+    /// The least bytes divided by the fused kernel's time, as a fraction of the copy bandwidth.
     pub bandwidth: f64,
     /// Milliseconds of the CPU's kernel.
     pub cpu_ms: f64,
-    /// Combinations a second, in units of 10^9.
+    /// Combinations a second of the CPU's kernel, in units of 10^9.
     pub cpu_g: f64,
     /// The launch shape on the device.
     pub launch: String,
@@ -75,37 +75,37 @@ pub struct BucketRow {
 /// Measurements of a network.
 #[derive(Clone, Debug, Serialize)]
 pub struct NetworkRow {
-    /// Its name.
+    /// The name of the network.
     pub name: String,
-    /// `be` or `mbe(z)`.
+    /// The name of the plan: `be` or `mbe(z)`.
     pub plan: String,
-    /// Variables of the largest mini-bucket.
+    /// Number of variables of the largest mini-bucket.
     pub z: u32,
-    /// Combinations.
+    /// Number of combinations.
     pub joint: u64,
     /// Bytes of all messages.
     pub table_bytes: u64,
-    /// The bound.
+    /// The lower bound.
     pub bound: Cost,
-    /// Launches.
+    /// Number of launches.
     pub launches: usize,
-    /// Milliseconds of the device for all of them.
+    /// Milliseconds of the device for all launches.
     pub device_ms: f64,
     /// Milliseconds from the plan to the bound, copies to the device included.
     pub bound_ms: f64,
     /// Milliseconds from the bound to an assignment.
     pub assign_ms: f64,
-    /// Milliseconds of the CPU from the plan to the bound; none where that would take long.
+    /// Milliseconds of the CPU from the plan to the bound; `None` if that would take long.
     pub cpu_ms: Option<f64>,
 }
 
-/// Most combinations measured on the CPU.
+/// Largest number of combinations measured on the CPU.
 const PATIENCE: u64 = 20_000_000_000;
 
-/// Elimination of a whole network, exact if it fits; the CPU's bound must be the same.
+/// Measures the elimination of a whole network, which is exact if it fits. The CPU's bound must be equal.
 ///
 /// # Errors
-/// The device's, and a bound that is wrong.
+/// Returns errors of the device, or an error if the bounds differ.
 pub fn network(
     cuda: &Arc<Cuda>,
     name: &str,
@@ -160,13 +160,13 @@ pub fn network(
     })
 }
 
-/// A bucket with random tables, and entries of its message that are known.
+/// A bucket with random tables, and the expected values of some entries of its message.
 #[derive(Debug)]
 pub struct Bucket {
     shape: BucketShape,
-    /// The functions of the bucket; variable 0 is the one that is eliminated.
+    /// The functions of the bucket; variable 0 is eliminated.
     pub problem: Arc<Problem>,
-    /// Rows of the message that are compared.
+    /// The indices of the entries that are compared.
     pub samples: Vec<u64>,
     expected: Vec<Cost>,
 }
@@ -181,10 +181,10 @@ impl Bucket {
         Bucket { shape, problem, samples, expected }
     }
 
-    /// Compares entries of the message in the sampled rows with those made on the host.
+    /// Compares the sampled entries of the message with entries computed on the host.
     ///
     /// # Errors
-    /// `who` makes a wrong message.
+    /// Returns an error that names `who` if an entry differs.
     pub fn check(&self, who: &str, entries: &[Cost]) -> Result<(), DeviceError> {
         let BucketShape { d, w, .. } = self.shape;
         match entries == self.expected {
@@ -203,10 +203,10 @@ impl Bucket {
         Ok(plan)
     }
 
-    /// Measures the kernel that plans run on a device.
+    /// Measures the kernel that plans execute on a device.
     ///
     /// # Errors
-    /// The device's, and a message that is wrong.
+    /// Returns errors of the device, or an error if the message is wrong.
     pub fn fused(&self, gpu: &Arc<Gpu>, repeats: usize) -> Result<Measured, DeviceError> {
         let fused = measure(gpu, &self.problem, &self.plan()?, repeats, &self.samples)?;
         self.check("the fused kernel", &fused.entries).map(|()| fused)
@@ -215,7 +215,7 @@ impl Bucket {
     /// Measures the bucket on a device and on the CPU; `copy_gb` is the device's copy bandwidth in 10^9 bytes a second.
     ///
     /// # Errors
-    /// The device's, and a message that is wrong.
+    /// Returns errors of the device, or an error if the message is wrong.
     pub fn measure(&self, cuda: &Arc<Cuda>, repeats: usize, copy_gb: f64) -> Result<BucketRow, DeviceError> {
         let fused = self.fused(&Gpu::new(cuda.clone()), repeats)?;
         let cpu_ms = cpu(&self.problem, &self.plan()?, repeats.min(3));
@@ -244,22 +244,22 @@ pub fn giga_per_second(combinations: u64, milliseconds: f64) -> f64 {
 }
 
 impl BucketShape {
-    /// The variables of a function.
+    /// Returns the variables of a function.
     pub fn scope(&self, function: usize) -> Vec<u32> {
         (0..=self.w).filter(|v| !self.left_out[function].contains(v)).collect()
     }
 
-    /// Rows of the message.
+    /// Returns the number of entries of the message.
     pub fn rows(&self) -> u64 {
         self.size(self.w as usize)
     }
 
-    /// Combinations of the values of all variables.
+    /// Returns the number of combinations of all variables.
     pub fn joint(&self) -> u64 {
         self.rows() * u64::from(self.d)
     }
 
-    /// Bytes that must move at least: each function read and the message written once.
+    /// Returns the least number of bytes that must move: each function read and the message written once.
     fn bytes(&self) -> u64 {
         let read: u64 = (0..self.left_out.len()).map(|function| self.size(self.scope(function).len())).sum();
         4 * (self.rows() + read)
@@ -286,7 +286,7 @@ impl BucketShape {
         }
     }
 
-    /// Returns the entry of a row of the message, made on the host.
+    /// Returns an entry of the message, computed on the host.
     fn entry(&self, problem: &Problem, mut row: u64) -> Cost {
         let mut values = vec![0; self.w as usize + 1];
         for value in values[1..].iter_mut().rev() {
@@ -301,7 +301,7 @@ impl BucketShape {
     }
 }
 
-/// Milliseconds of the CPU's kernel, the functions being laid out already.
+/// Returns the milliseconds of the CPU's kernel, without the time to lay out functions.
 fn cpu(problem: &Arc<Problem>, plan: &Plan, repeats: usize) -> f64 {
     let stop = Stop::new();
     let mut times: Vec<f64> = (0..repeats)

@@ -1,4 +1,4 @@
-//! How a run begins: which executor a plan takes, on the host or on devices.
+//! Preparation of runs: the choice of the executor of a plan, on the host or on devices.
 
 use super::conditioned::Conditioned;
 use super::costs::{CostExecutor, CostMessages, Tables};
@@ -18,23 +18,23 @@ use crate::tensor::storage::Storage;
 use std::sync::Arc;
 
 impl Run {
-    /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
+    /// Prepares a run on the CPU. `plan` must have been made for this problem.
     pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
         let mut run = Run { problem, plan, executor: None, done: false, streamed: false, failure: None, trouble: None };
         run.begin_on_host();
         run
     }
 
-    /// Prepares a run on a device, if there is one: the same messages to the last bit. Where the device's memory does
-    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on
-    /// the CPU. A plan that the host does not hold either, and whatever fails on the device later, leaves the work to
-    /// the CPU ([`Run::trouble`] says why).
+    /// Prepares a run on a device, if given; its messages equal the CPU's to the last bit. If the device's memory does
+    /// not hold all tables, they are streamed from the host's. Rows with keys that are too wide for a device stay on
+    /// the CPU. If the host does not hold the plan either, or if the device fails later, the CPU does the work
+    /// ([`Run::trouble`] returns the reason).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
         Run::on_all(gpu.map_or(&[], std::slice::from_ref), problem, plan)
     }
 
-    /// Like [`Run::on`], but on several devices, which share the slices of a plan that has some; all else the first one
-    /// does.
+    /// Like [`Run::on`], but on several devices, which share the slices of a plan with a cutset. The first device
+    /// executes any other plan.
     pub fn on_all(gpus: &[Arc<Gpu>], problem: Arc<Problem>, plan: Plan) -> Run {
         let Some(gpu) = gpus.first() else { return Run::new(problem, plan) };
         if let Some(cutset) = &plan.placement.cutset {
@@ -57,7 +57,7 @@ impl Run {
         }
     }
 
-    /// The CPU, with files where the plan says so.
+    /// Begins on the CPU, with files if the plan places messages in files.
     pub(super) fn begin_on_host(&mut self) {
         let (problem, plan) = (&self.problem, &self.plan);
         let executor = match (&plan.placement, plan.costs.width) {
@@ -73,7 +73,7 @@ impl Run {
     }
 }
 
-/// Costs with entries of one type.
+/// An executor of costs with entries of one type.
 #[derive(Debug)]
 struct Typed<E>(Box<dyn Executor<MinSum<E>>>);
 
@@ -90,7 +90,8 @@ fn on_host<E: CostTable>(problem: &Problem, plan: &Plan) -> Result<Box<dyn CostE
     })))
 }
 
-/// On a device, and whether tables are streamed to it. `None` where the host does not hold all messages either.
+/// Returns an executor on a device, and whether tables are streamed to it. `None` if the host does not hold all
+/// messages either.
 #[expect(clippy::type_complexity, reason = "two things in a result that may be nothing")]
 fn on_device<E: CostTable>(
     gpu: &Arc<Gpu>,
@@ -133,15 +134,16 @@ impl<E: CostTable> CostExecutor for Typed<E> {
     }
 }
 
-/// An entry type that costs may have.
+/// An entry type of costs for dense tables.
 pub trait CostTable: CostEntry + Element {
-    /// These tables by the kind of their entries.
+    /// Returns the tables with their entry type.
     fn tables(messages: &[Storage<Self>]) -> Tables<'_>;
 
-    /// Begins a task of dense tables on a device, or on the host. Compiled in this crate, once for each type.
+    /// Prepares the execution of a task with dense tables on a device, or on the host without one. This crate compiles
+    /// it once for each type.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns errors of the device.
     fn executor(
         gpu: Option<&Arc<Gpu>>,
         task: Task<'_, MinSum<Self>>,
@@ -185,7 +187,7 @@ fn executor<E: CostTable>(
     })
 }
 
-/// Messages with entries of one type.
+/// Messages of costs with entries of one type.
 #[derive(Debug)]
 struct TypedMessages<E>(Box<dyn Messages<MinSum<E>>>);
 

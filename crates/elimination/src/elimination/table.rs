@@ -5,18 +5,18 @@ use crate::model::{Cost, CostFunction, Entry, Problem, Table, add, on_entries};
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 
-/// Whether any cost is not 0.
+/// Returns whether any cost is not 0.
 pub fn nonzero(costs: &[Cost]) -> bool {
     costs.iter().any(|&cost| cost != 0)
 }
 
-/// The costs of `function` over `scope`, capped, as `lay_out` lays them out.
+/// Returns the costs of `function` over `scope`, capped, in the layout of `lay_out`.
 pub fn costs<E: CostEntry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
     lay_out(function, scope, domains, MinSum { cap: E::from_cost(cap) })
 }
 
-/// The table of `function` over `scope` (its variables, or some of them, in any order), of the entries that costs stand
-/// for. Over variables that are missing from `scope` it is folded.
+/// Returns the table of `function` over `scope`, with costs converted to entries of a semiring. `scope` has some or all
+/// of the function's variables in any order, the last one running fastest; the function's other variables are folded.
 pub(crate) fn lay_out<S: OfCosts>(
     function: &CostFunction,
     scope: &[u32],
@@ -32,7 +32,7 @@ pub(crate) fn lay_out<S: OfCosts>(
             scatter(entries, &function.scope, scope, domains, semiring, |given| entry(Entry::cost(given)))
         }),
         Table::Sparse(sparse) => {
-            // the default counts where not every completion of an entry is listed
+            // the default counts if not every completion of an entry is listed
             let completions = function
                 .scope
                 .iter()
@@ -63,13 +63,14 @@ pub(crate) fn lay_out<S: OfCosts>(
     }
 }
 
-/// Where a step along each variable of a function leads to in a table over `scope`; nowhere if it is missing there.
+/// Returns the stride in a table over `scope` of each variable of a function; 0 if `scope` does not contain it.
 fn targets(own: &[u32], scope: &[u32], sizes: &[usize]) -> Vec<usize> {
     let steps = strides(sizes);
     own.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect()
 }
 
-/// A table whose entries are given over its `own` variables, one at least, over `scope` as `lay_out` has it.
+/// Returns a table over `scope`, in the layout of `lay_out`, from entries given over `own`, which has at least one
+/// variable.
 pub fn scatter<T: Copy, S: Semiring>(
     entries: &[T],
     own: &[u32],
@@ -81,7 +82,7 @@ pub fn scatter<T: Copy, S: Semiring>(
     let size = |&v: &u32| domains[v as usize] as usize;
     let sizes: Vec<usize> = scope.iter().map(size).collect();
     let mut table = Storage::new(sizes.iter().product());
-    // in the layout wanted already, as most functions of a file are
+    // most functions of a file have this layout already
     if scope == own {
         table.iter_mut().zip(entries).for_each(|(slot, &given)| *slot = entry(given));
         return table;
@@ -111,7 +112,7 @@ pub fn scatter<T: Copy, S: Semiring>(
     table
 }
 
-/// Adds the costs of each value of `variable`, the others being assigned.
+/// Adds the costs of each value of `variable` under an assignment of the other variables.
 pub fn add_function(problem: &Problem, function: &CostFunction, variable: u32, assignment: &[u32], row: &mut [Cost]) {
     match &function.table {
         Table::Dense(costs) => {

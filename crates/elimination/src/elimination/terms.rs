@@ -1,5 +1,4 @@
-//! What rates the values of a partial assignment, laid out flat for a device: which entries of which tables
-//! [`CostToGo::rate`] adds up.
+//! The terms of the cost-to-go in a flat layout for a device: the entries that [`CostToGo::rate`] adds up.
 
 use super::costs::Tables;
 use super::decode::CostToGo;
@@ -9,7 +8,8 @@ use crate::device::shared::{constants, device_structs};
 use crate::model::{Cost, CostFunction, Table};
 use rustc_hash::FxHashMap;
 
-/// What an entry is: a cost of the core, of a message that waits in the bucket, or of one that the bucket has sent.
+/// The kind of an entry: a cost of the problem, an entry of a message that waits in the bucket, or one of a message
+/// that the bucket has sent.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Costs,
@@ -18,21 +18,21 @@ enum Kind {
 }
 
 device_structs! {
-    /// A table that says something of a variable's values (`heuristics/network.cuh`: Term).
+    /// A table that contributes to the costs of a variable's values (`heuristics/network.cuh`: Term).
     #[derive(Clone, Copy, Debug)]
     pub struct Term as "Term" {
-        /// Of the entry where all variables have value 0, among costs or messages.
+        /// Index of the entry in which all variables have value 0, among costs or messages.
         base: u64,
-        /// From one value of the variable to the next.
+        /// Distance from one value of the variable to the next, in entries.
         own: u32,
-        /// The other variables, pairs of variable and stride.
+        /// Index of the first pair of variable and stride of the other variables.
         first: u32,
         pairs: u32,
         kind: u32,
     }
 }
 
-/// The kinds of tables as kernels have them.
+/// Returns the declarations of the kinds of tables for kernels.
 pub fn declared() -> String {
     const COSTS: u32 = Kind::Costs as u32;
     const WAITS: u32 = Kind::Waits as u32;
@@ -40,32 +40,32 @@ pub fn declared() -> String {
     constants! { u32: COSTS, WAITS, SENT; }
 }
 
-/// All messages, one after the other, in their own width.
+/// All messages in the order of the steps, with the plan's entry type.
 #[derive(Debug)]
 pub enum Entries<'a> {
-    /// Of 32 bits.
+    /// Messages of 32-bit entries.
     Narrow(Vec<&'a [i32]>),
-    /// Of 64 bits.
+    /// Messages of 64-bit entries.
     Wide(Vec<&'a [i64]>),
 }
 
 /// The terms of all variables.
 #[derive(Debug)]
 pub struct Terms<'a> {
-    /// The first term of each variable, and the end.
+    /// Index of the first term of each variable, and at last the number of terms.
     pub begin: Vec<u32>,
     /// The terms.
     pub terms: Vec<Term>,
-    /// Variable and stride.
+    /// Pairs of variable and stride, flattened.
     pub pairs: Vec<u32>,
-    /// Of functions, equal tables once, and of variables.
+    /// The costs of functions, equal tables stored once, and of variables.
     pub costs: Vec<Cost>,
     /// The messages.
     pub messages: Entries<'a>,
 }
 
 impl<'a> CostToGo<'a> {
-    /// The terms that ratings add up; `None` where messages or functions are no dense tables.
+    /// Returns the terms that evaluations of values add up; `None` if messages or functions are not dense tables.
     pub fn terms(&self) -> Option<Terms<'a>> {
         let (Outcome { problem, plan, .. }, tables) = self.parts();
         let messages = match tables? {
@@ -111,14 +111,14 @@ impl<'a> CostToGo<'a> {
 }
 
 impl Terms<'_> {
-    /// Adds a table of costs; returns where it begins.
+    /// Appends a table of costs and returns its first index.
     fn append(&mut self, costs: &[Cost]) -> u64 {
         self.costs.extend_from_slice(costs);
         (self.costs.len() - costs.len()) as u64
     }
 
-    /// Adds a term over variables and their domain sizes, the last one's values side by side. `None` where strides
-    /// are too wide.
+    /// Appends a term over variables with their domain sizes, the last one running fastest. `None` if strides are too
+    /// wide.
     fn push(
         &mut self,
         base: u64,
@@ -144,7 +144,7 @@ impl Terms<'_> {
 }
 
 impl Entries<'_> {
-    /// Where each message begins.
+    /// Returns the first index of each message.
     fn starts(&self) -> Vec<u64> {
         let lengths: Vec<usize> = match self {
             Entries::Narrow(messages) => messages.iter().map(|message| message.len()).collect(),
@@ -167,7 +167,7 @@ mod tests {
     use crate::rng::Rng;
     use std::sync::Arc;
 
-    /// The sums that `heuristics/network.cuh` makes of the terms.
+    /// Returns the sum of the terms that `heuristics/network.cuh` computes.
     fn rise(made: &Terms<'_>, entries: &[Cost], variable: usize, value: u64, assignment: &[u32]) -> Cost {
         let (mut sum, mut sent) = (0, 0);
         for term in &made.terms[made.begin[variable] as usize..made.begin[variable + 1] as usize] {

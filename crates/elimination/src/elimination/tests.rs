@@ -77,7 +77,7 @@ fn an_upper_bound_only_caps() {
     }
 }
 
-/// Whatever the memory, there is a plan, it stays within, and its bound is valid.
+/// Under any memory limit there is a plan that stays within it, and its bound is valid.
 #[test]
 fn plans_shrink_to_memory() {
     let mut rng = Rng::new(13);
@@ -110,7 +110,7 @@ fn plans_shrink_to_memory() {
     assert!(lowered > 100, "{lowered}");
 }
 
-/// `f` never passes the best completion, never falls, starts at the bound and ends at the cost.
+/// `f` never exceeds the cost of the best completion, never decreases, starts at the bound and ends at the cost.
 #[test]
 fn cost_to_go_is_admissible() {
     let mut rng = Rng::new(14);
@@ -186,7 +186,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
     }
 }
 
-/// One join against nested loops: entries of inputs over some of the digits, and the output.
+/// Compares a join of random inputs over some of the digits with nested loops.
 fn join_is_the_minimum_of_the_sums<E: CostEntry>(rng: &mut Rng, domains: &[u32], most: usize) {
     let size = |scope: &[u32]| scope.iter().map(|&p| domains[p as usize] as usize).product::<usize>();
     let output: Vec<u32> = (1..domains.len() as u32).collect();
@@ -203,7 +203,7 @@ fn join_is_the_minimum_of_the_sums<E: CostEntry>(rng: &mut Rng, domains: &[u32],
     let tables = inputs.iter().map(|(scope, table)| (&scope[..], &table[..]));
     let join = Join::new(shape, &output, domains, tables, MinSum { cap: E::from_cost(cap) });
     let mut made = vec![E::default(); size(&output)];
-    // in two parts, as threads do it, one as on an old processor
+    // in two parts, as for two threads, one of them without vector instructions
     let tiles = made.len() / join.tile();
     let split = rng.index(tiles + 1);
     let (before, after) = made.split_at_mut(split * join.tile());
@@ -227,7 +227,7 @@ fn join_is_the_minimum_of_the_sums<E: CostEntry>(rng: &mut Rng, domains: &[u32],
     }
 }
 
-/// Rows of all lengths, inputs in place and expanded, stages, tiles that cover the output and many tiles.
+/// The cases have rows of all lengths, inputs in place and expanded, stages, and one or many tiles.
 #[test]
 fn the_kernel_joins_any_scopes_and_domains() {
     let mut rng = Rng::new(19);
@@ -252,7 +252,7 @@ fn the_kernel_joins_any_scopes_and_domains() {
     }
 }
 
-/// Costs near the limits of the arithmetic take the long entries and stay right.
+/// Costs near the limits of the arithmetic take 64-bit entries and stay exact.
 #[test]
 fn huge_costs_take_long_entries() {
     let mut rng = Rng::new(16);
@@ -297,8 +297,8 @@ fn problems_without_variables_or_functions() {
     assert_eq!((outcome.lower_bound(), outcome.assign(&Stop::new())), (3, Some(vec![1])));
 }
 
-/// The worked example of docs/inference.md: four binary variables `x1..x4` (indices 0..3), functions on the
-/// pairs 12, 14, 23, 24 and 34, eliminated in the order `x4, x3, x2, x1`. All numbers were made by hand.
+/// The worked example of docs/inference.md: four binary variables `x1..x4` (indices 0..3), functions on the pairs 12,
+/// 14, 23, 24 and 34, eliminated in the order `x4, x3, x2, x1`. All numbers were computed by hand.
 #[test]
 fn the_worked_example() {
     let pairs = [

@@ -1,8 +1,9 @@
-//! What solutions with each value cost at least: the way back through the mini-buckets of a finished run.
+//! Lower bounds on the cost of solutions with each value, by the backward pass through the mini-buckets of a finished
+//! run.
 //!
-//! Messages and what everything else costs are together the min-marginals of the relaxed network that mini-buckets
-//! solve, in which every mini-bucket has variables of its own. A value whose min-marginal reaches the incumbent in one
-//! of the mini-buckets that have its variable is in no better solution.
+//! A message and its outside aggregate together are min-marginals of the relaxed network that mini-buckets solve, in
+//! which every mini-bucket has its own copies of the variables. A value whose min-marginal reaches the incumbent's cost
+//! in one of the mini-buckets that contain its variable is in no better solution.
 
 use super::backward::{Fold, WayBack, backward};
 use super::costs::Tables;
@@ -15,13 +16,14 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 
-/// What a combination of the way back counts, if one of a run counts 1: five to ten times as much time was measured.
+/// Work of a combination of the backward pass, in combinations of a run: it was measured to take five to ten times as
+/// long.
 const WORK: u64 = 8;
 
 impl Outcome {
-    /// What a solution with each value of each variable costs at least, [`FORBIDDEN`] where none below the run's
-    /// limit has it. Looks at every combination of every mini-bucket once more, and takes as much memory as the
-    /// messages. `None` where the plan did not keep these, or `stop` is set.
+    /// Returns a lower bound on the cost of a solution with each value of each variable, or [`FORBIDDEN`] if no
+    /// solution below the run's limit has the value. Visits every combination of every mini-bucket once more, and takes
+    /// as much memory as the messages. `None` if the plan did not keep the messages, or if `stop` is set.
     pub fn value_bounds(&self, stop: &Stop) -> Option<Vec<Vec<Cost>>> {
         match self.tables()? {
             Tables::I32(messages) => bounds(&self.problem, &self.plan, messages, stop),
@@ -29,7 +31,7 @@ impl Outcome {
         }
     }
 
-    /// The work that this takes, in the combinations of a run.
+    /// Returns the work of [`Outcome::value_bounds`], in combinations of a run.
     pub fn value_bounds_work(&self) -> u64 {
         self.plan.joint_entries.saturating_mul(WORK)
     }
@@ -58,7 +60,7 @@ fn bounds<E: CostEntry>(
 struct Bounds<'a, E> {
     plan: &'a Plan,
     messages: &'a [Storage<E>],
-    /// The messages without variables.
+    /// The sum of the messages without variables.
     total: Cost,
     bounds: Vec<Vec<Cost>>,
 }
@@ -76,7 +78,7 @@ impl<E: CostEntry> WayBack<MinSum<E>> for Bounds<'_, E> {
         E::from_cost((self.total - own).min(self.plan.costs.cap))
     }
 
-    /// The min-marginals of the positions of a message.
+    /// Notes the min-marginals of the positions of a message.
     fn message(&mut self, step: usize, rest: &[E]) {
         let plan = self.plan;
         let scope = &plan.steps[step].scope;
@@ -106,7 +108,7 @@ mod tests {
     use crate::stop::Stop;
     use std::sync::Arc;
 
-    /// Min-marginals by brute force; [`FORBIDDEN`] from `limit` on.
+    /// Returns the min-marginals by enumeration; [`FORBIDDEN`] for costs of `limit` or more.
     fn marginals(problem: &crate::model::Problem, limit: Cost) -> Vec<Vec<Cost>> {
         let mut least: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
         for values in assignments(problem) {
@@ -155,7 +157,7 @@ mod tests {
         let mut rng = Rng::new(32);
         for _ in 0..20 {
             let mut problem = random(&mut rng, 7);
-            // a function of more combinations than a block
+            // a function of more combinations than a tile has
             let domains = vec![7, 6, 7, 3, 5];
             problem.unary = domains.iter().map(|&d| (0..d).map(|_| rng.below(9) as Cost).collect()).collect();
             problem.functions = [[0u32, 1, 2], [1, 2, 3], [2, 3, 4]]

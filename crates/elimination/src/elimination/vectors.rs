@@ -1,7 +1,7 @@
 //! Vector instructions for loops over tables.
 //!
-//! They wait for memory: registers of 512 bits gained nothing over 256 (results/notes/crates.md), and each set of
-//! instructions compiles every loop of every semiring once more.
+//! These loops are limited by memory: registers of 512 bits gained nothing over 256 (results/notes/crates.md), and each
+//! set of instructions compiles every loop of every semiring once more.
 
 use pulp::{Simd, WithSimd};
 
@@ -14,7 +14,7 @@ pub fn dispatch<W: WithSimd>(work: W) -> W::Output {
     }
 }
 
-/// Does `work` with the vectors that the processor has.
+/// Does `work` with the widest vectors that the processor has.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn dispatch<W: WithSimd>(work: W) -> W::Output {
     pulp::Arch::new().dispatch(work)

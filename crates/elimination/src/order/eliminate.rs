@@ -1,4 +1,4 @@
-//! Elimination on the graph: add the edges between a variable's neighbours, take it out, count.
+//! Elimination on the graph: joins a variable's neighbours by edges, removes the variable, and adds up sizes.
 
 use super::sequence::{Method, Order};
 use crate::error::Error;
@@ -9,11 +9,11 @@ use crate::threads::Large;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The rule for the next variable.
+/// The rule that chooses the next variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule<'a> {
-    /// The best score; ties by a random number for each variable. Those that `late` names, if any, come after all
-    /// others whose cliques have no more entries than `most`.
+    /// The best score; a random number for each variable breaks ties. Variables that `late` marks come after all others
+    /// whose cliques have at most `most` entries.
     Greedy { method: Method, seed: u64, late: &'a [bool], most: f64 },
     /// A given sequence.
     Given(&'a [u32]),
@@ -35,13 +35,14 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Basic steps after which one run of a rule gives up following fill edges. Some tenths of a second; what is
-/// left then is a graph too dense for bucket elimination, and only its rough order matters to mini-buckets.
+/// Number of basic steps after which one run of a rule no longer follows fill edges: some tenths of a second. The
+/// remaining graph is then too dense for bucket elimination, and mini-buckets need only a rough order of it.
 pub(super) const EFFORT: u64 = 140_000_000;
 
-/// Eliminates all variables and returns the order and the steps taken. The order is `None` once the sum of joint tables
-/// passes `limit`. After `effort` steps no more fill edges are added: the remaining degrees complete the order, and its
-/// cost is infinite. A stopped run returns an arbitrary order of infinite cost, as neighbours may be missing.
+/// Eliminates all variables and returns the order and the number of steps. The order is `None` if the sum of joint
+/// tables exceeds `limit`. After `effort` steps no more fill edges are added: the remaining degrees complete the order,
+/// and its cost is infinite. A stopped run returns an arbitrary order of infinite cost, because neighbours may be
+/// missing.
 pub(super) fn eliminate(
     graph: &Graph,
     domains: &[u32],
@@ -85,7 +86,7 @@ fn counted(
         _ => 2 * u8::from(large(left, v)),
     };
     let ranked = |left: &Remaining| -> Result<BinaryHeap<_>, Error> {
-        // with room for new scores: to move a million entries into more takes as long as to make them
+        // capacity for new scores: moving a million entries takes as long as making them
         let mut all = Vec::with_capacity(if method.is_some() { 2 * domains.len() } else { 0 });
         for v in stop.each(left.variables().filter(|_| method.is_some())) {
             let v = v?;
@@ -99,7 +100,7 @@ fn counted(
         let v = match given {
             Some(sequence) => sequence[place],
             None => loop {
-                stop.check()?; // many may be out of date
+                stop.check()?; // many entries may be out of date
                 let Reverse((before, score, _, v)) =
                     heap.pop().expect("every variable left has its current score in the heap");
                 if left.alive[v as usize] && (turn(&left, v), left.score(v)) == (before, score) {
@@ -137,20 +138,20 @@ fn counted(
     Ok((Some(order), effort - left.effort))
 }
 
-/// Cost of adding an edge in steps: it touches lists all over memory, where scans are sequential.
+/// The cost of adding an edge, in steps: it touches lists all over memory, whereas scans are sequential.
 const EDGE: u64 = 100;
 
 /// The graph of the remaining variables, with a score for each, updated as edges change.
 struct Remaining {
     adjacency: Large<Vec<u32>>,
     alive: Vec<bool>,
-    /// A variable's weight in fill scores: 1, or its domain size.
+    /// Each variable's weight in fill scores: 1, or its domain size.
     weights: Vec<u64>,
-    /// Weight of all neighbours together.
+    /// The sum of the weights of all neighbours.
     around: Vec<u64>,
-    /// Fill or degree, by the method.
+    /// Fill or degree, depending on the method.
     scores: Vec<u64>,
-    /// Variables whose score the last removal changed (without repetitions).
+    /// Variables whose score the last removal changed, without repetitions.
     touched: Vec<u32>,
     touched_at: Vec<u32>,
     marks: Vec<u32>,
@@ -192,8 +193,8 @@ impl Remaining {
         Ok(remaining)
     }
 
-    /// Fill of every variable: the weight of all pairs of neighbours less the pairs that are joined. Where
-    /// that alone takes too long (dense graphs, where fill means little), degrees stay the score.
+    /// Counts the fill of every variable: the weight of all pairs of neighbours minus that of the pairs that are
+    /// joined. If that alone takes too long (in dense graphs, in which fill means little), degrees remain the score.
     fn count_fill(&mut self, stop: &Stop) -> Result<(), Error> {
         let degrees = |list: &Vec<u32>| list.iter().map(|&u| self.adjacency[u as usize].len() as u64).sum::<u64>();
         let steps = stop.each(&self.adjacency).map(|list| list.map(degrees)).sum::<Result<u64, Error>>()?;
@@ -230,7 +231,7 @@ impl Remaining {
         (0..self.alive.len() as u32).filter(|&v| self.alive[v as usize])
     }
 
-    /// Continues by degrees alone.
+    /// Replaces all scores by degrees.
     fn forget_scores(&mut self, stop: &Stop) -> Result<(), Error> {
         self.by_fill = false;
         for item in stop.each(self.scores.iter_mut().zip(&self.adjacency)) {
@@ -247,7 +248,7 @@ impl Remaining {
         }
     }
 
-    /// Removes `v`, joining its neighbours first (as long as fill is followed). Its own list stays as it was.
+    /// Removes `v`, after joining its neighbours if fill edges are still followed. The list of `v` itself is kept.
     fn remove(&mut self, v: u32, stop: &Stop) -> Result<(), Error> {
         self.removals += 1;
         self.alive[v as usize] = false;
@@ -320,8 +321,8 @@ impl Remaining {
         Ok(())
     }
 
-    /// Updates scores for a new edge `a`-`b`: common neighbours lose a missing pair, both ends gain the pairs of their
-    /// new neighbour with old ones that are not adjacent to it. The neighbours of `a` are marked.
+    /// Updates scores for a new edge `a`-`b`: common neighbours lose a missing pair, and both ends gain the pairs of
+    /// their new neighbour with old ones that are not adjacent to it. The neighbours of `a` are marked.
     fn count_edge(&mut self, a: u32, b: u32, v: u32) {
         let list = std::mem::take(&mut self.adjacency[b as usize]);
         self.effort = self.effort.saturating_sub(list.len() as u64);
@@ -342,8 +343,9 @@ impl Remaining {
     }
 }
 
-/// The same elimination with each subtree of messages contiguous: equal cliques, but messages are consumed soon after
-/// they are computed, so few are alive at a time. `neighbours[v]` are those of `v` at its elimination.
+/// Reorders an elimination sequence so that each subtree of messages is contiguous. The cliques are equal, but messages
+/// are consumed soon after they are computed, so few are alive at a time. `neighbours[v]` are the neighbours of `v`
+/// when it is eliminated.
 fn postorder(sequence: &[u32], neighbours: &[Vec<u32>], stop: &Stop) -> Result<Vec<u32>, Error> {
     let n = sequence.len();
     let mut position = vec![0u32; n];
@@ -359,7 +361,7 @@ fn postorder(sequence: &[u32], neighbours: &[Vec<u32>], stop: &Stop) -> Result<V
             sizes[up as usize] += sizes[place];
         }
     }
-    // from the root down: the end of each subtree's stretch, given to the children from the right
+    // from the root down: the end of each subtree's stretch, assigned to the children from the right
     let mut ends = vec![0u32; n];
     let mut free = n as u32;
     let mut result = vec![0u32; n];

@@ -1,9 +1,9 @@
 //! Elimination orders: the sequence of the variables, and its cost.
 //!
-//! Eliminating a variable joins all functions that read it into one over its neighbours, so what an order
-//! costs is known from the graph alone. Finding the best order is NP-hard; greedy rules with random ties
-//! and restarts come close, and the sum of all joint tables decides between them (not the width: one wide
-//! bucket of small domains may be cheaper than two narrower ones).
+//! Eliminating a variable joins all functions that read it into one over its neighbours, so the graph alone determines
+//! the cost of an order. Finding the best order is NP-hard; greedy rules with random ties and restarts come close.
+//! Orders are compared by the sum of all joint tables, not by width, because one wide bucket of small domains may be
+//! cheaper than two narrower ones.
 
 mod eliminate;
 mod ordering;
@@ -24,15 +24,16 @@ pub use search::{OrderSearch, best_order, best_orders, promising_order};
 pub use sequence::{Method, Order};
 
 impl Order {
-    /// One run of a rule, ties broken by `seed`.
+    /// Returns the order of one run of a rule, with ties broken by `seed`.
     pub fn greedy(problem: &Problem, method: Method, seed: u64, stop: &Stop) -> Order {
         let graph = Graph::new(problem, stop).unwrap_or_default();
         let order = search::ordered(&graph, &problem.domains, method, seed, f64::INFINITY, stop);
         order.0.expect("no order costs more than infinity")
     }
 
-    /// The same where the variables that `late` names come after all others whose cliques have at most `most` entries:
-    /// sums before maxima, as far as tables allow. Independent parts may be interleaved, which changes no table.
+    /// Returns the order of one run of a rule in which the variables that `late` marks come after all others whose
+    /// cliques have at most `most` entries: sums before maxima, as far as the size of tables permits. Independent parts
+    /// may be interleaved, which changes no table.
     pub fn constrained(problem: &Problem, method: Method, seed: u64, late: &[bool], most: f64, stop: &Stop) -> Order {
         let graph = Graph::new(problem, stop).unwrap_or_default();
         let rule = Rule::Greedy { method, seed, late, most };
@@ -40,7 +41,7 @@ impl Order {
         order.0.expect("no order costs more than infinity")
     }
 
-    /// The same, but by degrees alone after `effort` steps; and the steps it took.
+    /// Returns the order of one run of a rule that uses degrees alone after `effort` steps, and the number of steps.
     pub fn within(problem: &Problem, method: Method, seed: u64, effort: u64, stop: &Stop) -> (Order, u64) {
         let rule = Rule::Greedy { method, seed, late: &[], most: f64::INFINITY };
         let graph = Graph::new(problem, stop).unwrap_or_default();
@@ -48,10 +49,10 @@ impl Order {
         (order.expect("no order costs more than infinity"), steps)
     }
 
-    /// Accepts and rates a given order.
+    /// Checks a given order and computes its cost.
     ///
     /// # Errors
-    /// A variable that is missing, unknown or listed twice.
+    /// Returns an error if a variable is missing, unknown or listed twice.
     pub fn given(problem: &Problem, sequence: &[u32], stop: &Stop) -> Result<Order, Error> {
         let n = problem.variables();
         let mut seen = vec![false; n];

@@ -1,27 +1,27 @@
-//! Where an elimination order comes from.
+//! The choice of an elimination order.
 
 use super::{Method, Order, best_order, promising_order};
 use crate::error::Error;
 use crate::model::Problem;
 use crate::stop::Stop;
 
-/// Where an elimination order comes from.
+/// The way in which an elimination order is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ordering {
-    /// The best of some runs of all rules where elimination may be exact, else of min-fill.
+    /// The best of some runs of all rules if elimination may be exact, otherwise of min-fill.
     #[default]
     Promising,
     /// The best of some runs of one rule.
     Rule(Method),
-    /// A place for each variable of the network.
+    /// A given order: for each variable of the network its place.
     Given(Vec<usize>),
 }
 
 impl Ordering {
-    /// The order for a problem that has these variables of the network.
+    /// Returns the order for a problem. `variables` has the network's variable of each variable of the problem.
     ///
     /// # Errors
-    /// [`Error::Stopped`], where the order is given.
+    /// Returns [`Error::Usage`] if a given order is not valid for the problem.
     pub fn order(&self, variables: &[u32], problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
             Ordering::Promising => Ok(promising_order(problem, &[Method::MinFill], 1, restarts(problem), stop)),
@@ -35,7 +35,8 @@ impl Ordering {
     }
 }
 
-/// Restarts of a rule with other tie breaks: good orders are worth some time, and large graphs take it.
+/// Returns the number of restarts of a rule with other random ties: good orders are worth some time, and runs on large
+/// graphs take more.
 pub fn restarts(problem: &Problem) -> u32 {
     let size = problem.variables() + problem.functions.len();
     (200_000 / size.max(1)).clamp(1, 64) as u32

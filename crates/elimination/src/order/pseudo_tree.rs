@@ -1,4 +1,4 @@
-//! Pseudo-trees: rooted forests in which the variables of every function lie on one branch, along which distributed
+//! Pseudo-trees: rooted forests in which the variables of every function are on one branch, along which distributed
 //! algorithms send their messages (Petcu and Faltings, "A scalable method for multiagent constraint optimization",
 //! 2005).
 //!
@@ -13,17 +13,17 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use std::cmp::Reverse;
 
-/// Depth-first trees that [`PseudoTree::best`] compares: as many as the specification of the protocol names.
+/// Number of depth-first trees that [`PseudoTree::best`] compares, which is the number in the protocol's specification.
 const TREES: u64 = 64;
 
-/// Which neighbour a depth-first search goes to; ties by index.
+/// The neighbour to which a depth-first search goes next; ties are broken by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
-    /// The one with most neighbours.
+    /// The neighbour with most neighbours.
     MostNeighbours,
-    /// The one with fewest neighbours.
+    /// The neighbour with fewest neighbours.
     FewestNeighbours,
-    /// The first by index.
+    /// The neighbour of least index.
     Index,
 }
 
@@ -32,38 +32,40 @@ pub enum Visit {
 pub struct PseudoTree {
     /// An elimination order: each variable after all its descendants.
     pub order: Order,
-    /// The parent of each variable; none of a root.
+    /// The parent of each variable; `None` for a root.
     pub parent: Vec<Option<u32>>,
-    /// Edges from each variable to its root.
+    /// Number of edges from each variable to its root.
     pub depth: Vec<u32>,
     /// The ancestors that share a function with the variable or with a descendant of it, ascending.
     pub separators: Vec<Box<[u32]>>,
-    /// Variables whose parent is no neighbour: their agents talk to others than their neighbours.
+    /// Number of variables whose parent is not a neighbour, so that their agents communicate with agents beyond their
+    /// neighbours.
     pub non_neighbour_edges: usize,
 }
 
-/// The size of a tree, as messages between agents.
+/// The size of a pseudo-tree, in messages between agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TreeSize {
-    /// Trees.
+    /// Number of trees.
     pub roots: usize,
-    /// Edges of the longest branch.
+    /// Number of edges of the longest branch.
     pub depth: u32,
-    /// Variables of the largest separator.
+    /// Number of variables of the largest separator.
     pub width: usize,
-    /// Entries of the largest message.
+    /// Number of entries of the largest message.
     pub largest_util_entries: u128,
-    /// Entries of all messages.
+    /// Number of entries of all messages.
     pub util_entries: u128,
-    /// Edges between variables that share no function.
+    /// Number of tree edges between variables that share no function.
     pub non_neighbour_edges: usize,
 }
 
 impl PseudoTree {
-    /// A depth-first search from `root` (its component first) or the variable that the rule prefers, in each component.
+    /// Returns the tree of a depth-first search. It begins at `root` in the component of that variable, which is
+    /// visited first, and at the variable that the rule prefers in each other component.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn depth_first(problem: &Problem, visit: Visit, root: Option<u32>, stop: &Stop) -> Result<Self, Error> {
         let graph = Graph::new(problem, stop)?;
         let degree = |v: u32| graph.neighbours(v as usize).len();
@@ -75,11 +77,11 @@ impl PseudoTree {
         PseudoTree::along(problem, &graph, &sequence, stop)
     }
 
-    /// The best of several depth-first searches by most neighbours: from different roots, ties at random, the least sum
-    /// of message entries.
+    /// Returns the best tree of several depth-first searches by most neighbours, from different roots and with random
+    /// ties: the tree with the least sum of message entries.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn best(problem: &Problem, root: Option<u32>, stop: &Stop) -> Result<Self, Error> {
         let graph = Graph::new(problem, stop)?;
         let mut best = PseudoTree::depth_first(problem, Visit::MostNeighbours, root, stop)?;
@@ -101,19 +103,20 @@ impl PseudoTree {
         Ok(best)
     }
 
-    /// The tree of an elimination order: the parent of a variable is the first of its separator that is eliminated.
+    /// Returns the tree of an elimination order: the parent of a variable is the first of its separator that is
+    /// eliminated.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn of_order(problem: &Problem, order: &Order, stop: &Stop) -> Result<Self, Error> {
         PseudoTree::along(problem, &Graph::new(problem, stop)?, &order.sequence, stop)
     }
 
-    /// The tree of these parents.
+    /// Returns the tree with the given parents. `name` returns the text by which messages of errors name a scope.
     ///
     /// # Errors
-    /// A circle; a function whose variables do not lie on one branch, given to `name` for the message;
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Usage`] if a variable is its own ancestor, or if the variables of a function are not on one
+    /// branch; [`Error::Stopped`] if `stop` is set.
     pub fn of_parents(
         problem: &Problem,
         parent: Vec<Option<u32>>,
@@ -129,7 +132,7 @@ impl PseudoTree {
                 None => left.push(v),
             }
         }
-        // preorder, with the number of the last descendant of each
+        // preorder, with the end of the range of each variable's descendants
         let (mut begin, mut end, mut preorder) = (vec![u32::MAX; n], vec![0; n], Vec::with_capacity(n));
         while let Some(v) = left.pop() {
             begin[v as usize] = preorder.len() as u32;
@@ -160,7 +163,7 @@ impl PseudoTree {
         PseudoTree::with(problem, graph, sequence, None, stop)
     }
 
-    /// Parents are those given, or follow from the sequence.
+    /// Creates a tree with given parents, or with parents that follow from the sequence.
     fn with(
         problem: &Problem,
         graph: &Graph,
@@ -199,13 +202,13 @@ impl PseudoTree {
         Ok(PseudoTree { order, parent, depth, separators, non_neighbour_edges })
     }
 
-    /// Entries of the message of a variable.
+    /// Returns the number of entries of the message of a variable, saturating.
     pub fn entries(&self, variable: u32, domains: &[u32]) -> u128 {
         let sizes = self.separators[variable as usize].iter().map(|&u| u128::from(domains[u as usize]));
         sizes.fold(1, u128::saturating_mul)
     }
 
-    /// Its size.
+    /// Returns the size of the tree.
     pub fn size(&self, domains: &[u32]) -> TreeSize {
         let sent = (0..).zip(&self.parent).filter(|(_, parent)| parent.is_some());
         let entries = sent.map(|(v, _)| self.entries(v, domains));
@@ -222,14 +225,14 @@ impl PseudoTree {
     }
 }
 
-/// Depth-first searches in all components, the variables of the least keys first, as an elimination order.
+/// Returns the elimination order of depth-first searches in all components, which visit variables of lesser keys first.
 fn sequence<K: Ord>(graph: &Graph, root: Option<u32>, key: impl Fn(u32) -> K, stop: &Stop) -> Result<Vec<u32>, Error> {
     let n = graph.len();
     let mut roots: Vec<u32> = (0..n as u32).collect();
     roots.sort_by_key(|&v| (Some(v) != root, key(v)));
     let mut seen = vec![false; n];
     let mut preorder = Vec::with_capacity(n);
-    // what is left of the neighbours of each variable on the branch, the next one last
+    // the unvisited neighbours of each variable on the branch, the next one last
     let mut branch: Vec<Vec<u32>> = Vec::new();
     for root in roots {
         branch.push(vec![root]);
@@ -267,7 +270,7 @@ mod tests {
         Problem { domains, unary, functions, constant: 0, top: FORBIDDEN }
     }
 
-    /// The definition of a separator, word by word.
+    /// Returns the separator of a variable by its definition.
     fn separator(problem: &Problem, tree: &PseudoTree, v: u32) -> Vec<u32> {
         let above = |mut v: u32| {
             let mut all = Vec::new();
@@ -341,7 +344,7 @@ mod tests {
         ] {
             assert!(tree(parents).is_err_and(|error| error.to_string().contains(part)), "{parents:?}");
         }
-        // a parent may be no neighbour
+        // a parent that is not a neighbour
         let chain = tree([Some(2), None, Some(1)]).expect("a chain");
         assert_eq!(
             (chain.non_neighbour_edges, &chain.separators[2][..], &chain.separators[0][..]),

@@ -1,4 +1,4 @@
-//! The search for an order: repeated runs of rules with other tie breaks, in slices of counted steps.
+//! The search for an order: repeated runs of rules with different random ties, in slices of counted steps.
 
 use super::eliminate::{EFFORT, Rule, eliminate};
 use super::sequence::{Method, Order};
@@ -9,13 +9,13 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use crate::threads;
 
-/// Joint entries up to which elimination may still become exact, by fixing values or on a device.
+/// Combinations up to which elimination may still become exact, by cutset conditioning or on a device.
 const HOPEFUL: f64 = 1e13;
 
-/// Most concurrent runs that share one limit. Fixed, so that threads cannot change the result.
+/// Largest number of concurrent runs that share one limit. It is fixed, so that threads cannot change the result.
 const BATCH: u64 = 8;
 
-/// Steps after which only the first run of each rule begins: some hundredths of a second.
+/// Number of steps after which no restarts begin: some hundredths of a second.
 const RESTARTS: u64 = 50_000_000;
 
 /// A resumable search for elimination orders.
@@ -26,26 +26,26 @@ pub struct OrderSearch {
     seed: u64,
     keep: usize,
     restarts: u32,
-    /// The rules that run in turn.
+    /// The rules that alternate.
     rules: Vec<Method>,
-    /// The rules that continue alone where elimination is out of reach; none where all do.
+    /// The rules that continue alone if exact elimination is out of reach; empty if all rules continue.
     greedy: Vec<Method>,
-    /// Best first: of all rules, and of the greedy ones.
+    /// The best orders of all rules, best first; `of_greedy` has those of the greedy rules.
     best: Vec<Order>,
     of_greedy: Vec<Order>,
-    /// Runs made.
+    /// Number of runs made.
     made: u32,
-    /// Steps of all runs, and of the longest one.
+    /// Number of steps of all runs; `dearest` is the number of steps of the longest run.
     steps: u64,
     dearest: u64,
 }
 
 impl OrderSearch {
-    /// A search for the `keep` best different orders of `rules`: each rule runs once, then `restarts` times with other
-    /// tie breaks while runs are quick. Once `stop` is set, one arbitrary order is left.
+    /// Creates a search for the `keep` best different orders of `rules`: each rule runs once, then `restarts` times
+    /// with different random ties while runs are quick. Once `stop` is set, only one arbitrary order is left.
     pub fn new(problem: &Problem, rules: &[Method], seed: u64, restarts: u32, keep: usize, stop: &Stop) -> OrderSearch {
         OrderSearch {
-            // unused once the flag is set
+            // empty once the flag is set, but then not used
             graph: Graph::new(problem, stop).unwrap_or_default(),
             domains: problem.domains.clone(),
             seed,
@@ -61,9 +61,10 @@ impl OrderSearch {
         }
     }
 
-    /// The same for all rules where elimination may be exact, else for the first of [`Method::ALL`], the `greedy` ones.
-    /// Mini-buckets depend on the first buckets, which greedy rules keep small, and not on the sum of all: on scen06
-    /// mini-buckets of z = 5 reach 1214 by min-fill and 983 by the sweep.
+    /// Creates a search among the orders of all rules if elimination may be exact, otherwise of the `greedy` ones,
+    /// which must be the first of [`Method::ALL`]. Mini-buckets depend on the first buckets, which greedy rules keep
+    /// small, and not on the sum of all: on scen06 mini-buckets of z = 5 reach a lower bound of 1214 by min-fill and
+    /// 983 by the sweep.
     pub fn promising(
         problem: &Problem,
         greedy: &[Method],
@@ -77,29 +78,29 @@ impl OrderSearch {
         OrderSearch { greedy: greedy.to_vec(), ..OrderSearch::new(problem, &all, seed, restarts, keep, stop) }
     }
 
-    /// Steps done: about a nanosecond each.
+    /// Returns the number of steps done, about a nanosecond each.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The best order so far.
+    /// Returns the best order so far.
     pub fn best(&self) -> Option<&Order> {
         self.best.first()
     }
 
-    /// Runs rules for about `slice` steps, but at least one run, and returns whether rules are left. Once `stop` is set
+    /// Runs rules for about `slice` steps, but at least one run, and returns whether runs are left. Once `stop` is set
     /// only the first run is made.
     pub fn advance(&mut self, slice: u64, stop: &Stop) -> bool {
         let runs = (self.rules.len() as u32).saturating_mul(self.share().saturating_add(1));
         let first = self.made < self.rules.len() as u32;
         let kept = if self.rules == self.greedy { &self.of_greedy } else { &self.best };
         let hopeless = || kept.iter().all(|order| order.joint_entries.is_infinite());
-        // where counting was given up, restarts would give up too
+        // if a run gave up counting, restarts would give up, too
         let enough = !first && (self.steps > RESTARTS || hopeless());
         if self.made >= runs || enough || (stop.is_set() && !self.best.is_empty()) {
             return false;
         }
-        // the length of a run is unknown before the first, unless there is time for all
+        // the length of a run is unknown before the first, so one run is made unless the slice is unlimited
         let batch = match self.dearest {
             0 if slice < u64::MAX => 1,
             dearest => (slice / dearest.max(1)).clamp(1, BATCH) as u32,
@@ -117,20 +118,21 @@ impl OrderSearch {
         }
         self.made = end;
         if first && end == self.rules.len() as u32 && !self.greedy.is_empty() && !self.is_hopeful() {
-            // their first runs are made
+            // the first runs of the greedy rules are made already
             self.rules.clone_from(&self.greedy);
             self.made = self.rules.len() as u32;
         }
         true
     }
 
-    /// The orders, best first; at least one once there was a run.
+    /// Returns the orders, best first: at least one if there was a run.
     pub fn into_orders(self) -> Vec<Order> {
         let of_all = self.greedy.is_empty() || self.is_hopeful();
         if of_all { self.best } else { self.of_greedy }
     }
 
-    /// Restarts of each rule: where all rules continue instead of a few, they share them.
+    /// Returns the number of restarts of each rule. If all rules continue instead of the greedy ones, they share the
+    /// restarts.
     fn share(&self) -> u32 {
         let all = !self.greedy.is_empty() && self.rules.len() > self.greedy.len();
         if all { self.restarts / self.rules.len() as u32 } else { self.restarts }
@@ -140,7 +142,8 @@ impl OrderSearch {
         self.best.first().is_some_and(|order| order.joint_entries <= HOPEFUL)
     }
 
-    /// One run, given up where it costs more than the worst order kept; and its steps.
+    /// Makes one run, which gives up if its order costs more than the worst order kept. Returns the order and the
+    /// number of steps.
     fn run(&self, index: u32, stop: &Stop) -> (Option<Order>, u64) {
         let method = self.rules[index as usize % self.rules.len()];
         let seed = mix(self.seed, u64::from(index));
@@ -150,7 +153,8 @@ impl OrderSearch {
     }
 }
 
-/// One run of a rule with the tie breaks of a seed: none where it costs more than `limit`; and its steps.
+/// Makes one run of a rule with the random ties of a seed. Returns the order, `None` if it costs more than `limit`, and
+/// the number of steps.
 pub(super) fn ordered(
     graph: &Graph,
     domains: &[u32],
@@ -167,7 +171,7 @@ pub(super) fn ordered(
     (order.map(|order| Order { method: Some(method), ..order }), steps)
 }
 
-/// Keeps an order if it is new and among the `keep` best.
+/// Inserts an order if it is new and among the `keep` best.
 fn insert(orders: &mut Vec<Order>, order: Order, keep: usize) {
     if orders.iter().any(|known| known.sequence == order.sequence) {
         return;
@@ -177,13 +181,14 @@ fn insert(orders: &mut Vec<Order>, order: Order, keep: usize) {
     orders.truncate(keep);
 }
 
-/// The best order of `methods`: each runs once, then `restarts` times with other tie breaks while runs are quick.
+/// Returns the best order of `methods`: each runs once, then `restarts` times with different random ties while runs are
+/// quick.
 pub fn best_order(problem: &Problem, methods: &[Method], seed: u64, restarts: u32, stop: &Stop) -> Order {
     best_orders(problem, methods, seed, restarts, 1, stop).swap_remove(0)
 }
 
-/// The `keep` best different orders, best first; at least one. Setting `stop` ends the restarts, and the orders found
-/// by then are returned.
+/// Returns the `keep` best different orders, best first; at least one. Setting `stop` ends the restarts, and the orders
+/// found by then are returned.
 pub fn best_orders(
     problem: &Problem,
     methods: &[Method],
@@ -195,7 +200,7 @@ pub fn best_orders(
     all_of(OrderSearch::new(problem, methods, seed, restarts, keep, stop), stop)
 }
 
-/// The best order of [`OrderSearch::promising`].
+/// Returns the best order of [`OrderSearch::promising`].
 pub fn promising_order(problem: &Problem, greedy: &[Method], seed: u64, restarts: u32, stop: &Stop) -> Order {
     all_of(OrderSearch::promising(problem, greedy, seed, restarts, 1, stop), stop).swap_remove(0)
 }

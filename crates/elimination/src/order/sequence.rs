@@ -2,16 +2,16 @@
 
 use crate::error::Error;
 
-/// Rules for the next variable to eliminate.
+/// A rule for the next variable to eliminate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
-    /// Fewest edges to add between its neighbours.
+    /// The variable with the fewest edges to add between its neighbours.
     MinFill,
-    /// Fewest edges to add, an edge counting the product of its ends' domain sizes.
+    /// The variable with the least weight of edges to add, an edge weighing the product of its ends' domain sizes.
     WeightedMinFill,
-    /// Fewest neighbours.
+    /// The variable with the fewest neighbours.
     MinDegree,
-    /// Sweep: the neighbour of the eliminated ones that adds the fewest others.
+    /// Sweep: the neighbour of the eliminated variables that adds the fewest others.
     Sweep,
 }
 
@@ -24,7 +24,7 @@ impl Method {
         ("sweep", Method::Sweep),
     ];
 
-    /// Its name.
+    /// Returns the name of the method.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
@@ -33,25 +33,25 @@ impl Method {
 /// An elimination order and the size of bucket elimination along it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
-    /// The variables, the first eliminated first.
+    /// The variables in the order of their elimination.
     pub sequence: Vec<u32>,
-    /// The rule that made it, if any.
+    /// The rule that made the order; `None` if no rule did.
     pub method: Option<Method>,
-    /// Induced width: most neighbours that a variable has when it is eliminated. Only an upper bound
-    /// where `joint_entries` is infinite.
+    /// Induced width: the largest number of neighbours that a variable has when it is eliminated. Only an upper bound
+    /// if `joint_entries` is infinite.
     pub width: u32,
-    /// Sum over all buckets of the number of value combinations of the variable and its neighbours.
-    /// Infinite where counting was given up because the graph fills in beyond any use.
+    /// Sum over all buckets of the number of combinations of the variable and its neighbours. Infinite if counting was
+    /// given up because the graph became too dense.
     pub joint_entries: f64,
-    /// Entries of the largest message: value combinations of the neighbours of one variable.
+    /// Number of entries of the largest message, which is the number of combinations of the neighbours of one variable.
     pub largest: f64,
 }
 
 impl Order {
-    /// Reads the variable indices of an order file: separated by blanks, `#` starts a comment.
+    /// Reads the variable indices of an order file, separated by blanks; `#` starts a comment.
     ///
     /// # Errors
-    /// A word that is not a variable index.
+    /// Returns an error if a word is not a variable index.
     pub fn parse_sequence(text: &str) -> Result<Vec<u32>, Error> {
         let words = text.lines().flat_map(|line| line.split('#').next().unwrap_or("").split_whitespace());
         words
@@ -65,19 +65,19 @@ impl Order {
             .collect()
     }
 
-    /// The given sequence, or an arbitrary one, without its size: the result once the flag is set.
+    /// Returns the given sequence, or else an arbitrary one, without its size, for a run whose stop flag is set.
     pub(super) fn uncounted(sequence: Option<&[u32]>, variables: usize) -> Order {
         Order {
             sequence: sequence.map_or_else(|| (0..variables as u32).collect(), <[u32]>::to_vec),
             method: None,
-            // each may neighbour all remaining ones
+            // each variable may neighbour all remaining ones
             width: variables.saturating_sub(1) as u32,
             joint_entries: f64::INFINITY,
             largest: f64::INFINITY,
         }
     }
 
-    /// Whether one order is cheaper than another.
+    /// Returns the key by which orders are compared; better orders have lesser keys.
     pub(super) fn rank(&self) -> (f64, u32) {
         (self.joint_entries, self.width)
     }

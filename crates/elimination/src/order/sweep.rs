@@ -1,6 +1,6 @@
 //! A sweep across the graph: the next variable is the neighbour of the eliminated ones that adds the fewest others
 //! (King, "An automatic reordering scheme for simultaneous equations derived from network systems", 1970). On grids and
-//! chains its frontier stays as thin as the graph, where greedy fill begins in many places and joins thick pieces in
+//! chains its frontier stays as narrow as the graph, whereas greedy fill begins in many places and joins wide pieces at
 //! the end.
 
 use crate::error::Error;
@@ -16,7 +16,7 @@ pub(super) fn sweep(graph: &Graph, seed: u64, stop: &Stop) -> Result<Vec<u32>, E
     let leads = stop.each(0..n).map(|v| v.map(|v| graph.neighbours(v).len() as u32));
     let leads = leads.collect::<Result<_, Error>>()?;
     let mut frontier = Frontier { graph, seen: vec![None; n], count: 0, leads, waiting: BTreeSet::new() };
-    // a component needs one of them
+    // a component needs only one start
     let starts = stop.each(0..n as u32).map(|v| v.map(|v| Reverse((mix(seed, u64::from(v)), v))));
     let mut starts = BinaryHeap::from(starts.collect::<Result<Vec<_>, Error>>()?);
     stop.check()?;
@@ -45,9 +45,9 @@ struct Frontier<'a> {
     /// The time at which each variable was first seen.
     seen: Vec<Option<u32>>,
     count: u32,
-    /// How many of its neighbours have not been seen.
+    /// Number of each variable's neighbours that have not been seen.
     leads: Vec<u32>,
-    /// By these, then by age.
+    /// Variables to eliminate as (number of unseen neighbours, time at which they were seen, variable).
     waiting: BTreeSet<(u32, u32, u32)>,
 }
 
@@ -71,16 +71,16 @@ impl Frontier<'_> {
     }
 }
 
-/// Breadth-first searches.
+/// A breadth-first search.
 struct Walk {
-    /// All false between two searches.
+    /// The variables that the search has met; all false between two searches.
     met: Vec<bool>,
     queue: Vec<u32>,
 }
 
 impl Walk {
-    /// The last variable that a search meets, in time linear in the edges of its component, as there may be a million
-    /// components.
+    /// Returns the last variable that a search meets. It takes time linear in the edges of the component, because there
+    /// may be a million components.
     fn farthest(&mut self, graph: &Graph, start: u32, stop: &Stop) -> Result<u32, Error> {
         self.queue.clear();
         self.queue.push(start);

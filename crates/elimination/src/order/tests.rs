@@ -33,12 +33,12 @@ fn random(rng: &mut Rng, n: usize) -> Problem {
     Shape { variables: n, domains: &[1, 2, 3, 4, 5, 6, 7], functions: n * n / 5, ..Shape::PLAIN }.problem(rng)
 }
 
-/// The neighbours of each variable.
+/// Returns the neighbours of each variable.
 fn sets(graph: &Graph) -> Vec<BTreeSet<u32>> {
     (0..graph.len()).map(|v| graph.neighbours(v).iter().copied().collect()).collect()
 }
 
-/// Width, joint entries and largest message of a sequence, by sets.
+/// Returns width, joint entries and largest message of a sequence, computed with sets.
 fn literal(problem: &Problem, sequence: &[u32]) -> (u32, f64, f64) {
     let mut sets = sets(&Graph::new(problem, &Stop::new()).expect("not stopped"));
     let (mut width, mut joint, mut largest) = (0, 0.0, 1f64);
@@ -71,7 +71,7 @@ fn counts_agree_with_a_literal_elimination() {
     }
 }
 
-/// The incremental scores pick the same variables as scores counted from scratch.
+/// The incremental scores choose the same variables as scores counted from scratch.
 #[test]
 fn min_fill_always_takes_the_least_fill() {
     let mut rng = Rng::new(6);
@@ -83,7 +83,7 @@ fn min_fill_always_takes_the_least_fill() {
             let rule = Rule::Greedy { method, seed: 3, late: &[], most: f64::INFINITY };
             let (run, _) = eliminate(&graph, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
             let cost = run.expect("no limit").joint_entries;
-            // replay: a literal min-fill with the same ties
+            // repeat a literal min-fill with equal ties
             let weight = |v: u32| if weighted { u64::from(problem.domains[v as usize]) } else { 1 };
             let mut sets = sets(&graph);
             let mut left: Vec<u32> = (0..11).collect();
@@ -124,7 +124,7 @@ fn trees_have_width_one_and_cycles_two() {
     }
 }
 
-/// A grid is as wide as its shorter side; greedy fill ends with thicker joints.
+/// The induced width of a grid is about its shorter side; greedy fill ends with wider cliques.
 #[test]
 fn sweeps_keep_a_thin_front() {
     let problem = grid(10, 5);
@@ -195,7 +195,7 @@ fn large_grids_are_followed_to_the_end_and_dense_cores_are_not() {
     assert!(sorted.iter().enumerate().all(|(place, &v)| place == v as usize));
 }
 
-/// Slices do not change a search, and where elimination is out of reach only greedy rules count.
+/// Slices do not change a search, and if exact elimination is out of reach only greedy rules count.
 #[test]
 fn slices_find_what_a_whole_search_finds() {
     let stop = Stop::new();

@@ -1,11 +1,11 @@
-//! Tables over several variables: memory, strides, and how smaller tables lie along larger ones.
+//! Tables over several variables: memory, strides, and the layout of smaller tables along larger ones.
 
 pub mod storage;
 pub mod tiles;
 
 pub use storage::Storage;
 
-/// Products of the sizes to the right of each axis: the distances of neighbours along it.
+/// Returns the strides of a table: for each axis the product of the sizes of the axes to its right.
 pub fn strides(sizes: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; sizes.len()];
     for axis in (1..sizes.len()).rev() {
@@ -14,7 +14,8 @@ pub fn strides(sizes: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Where a table has the entries that are left once some axes, each given by its size, have one value; in their order.
+/// Returns the indices of the entries that are left if some axes, given as (size, fixed value), have one value, in
+/// their order.
 pub fn places(axes: impl Iterator<Item = (usize, Option<u32>)>) -> Vec<usize> {
     axes.fold(vec![0], |places, (size, fixed)| {
         let values = fixed.map_or(0..size, |value| value as usize..value as usize + 1);

@@ -8,39 +8,39 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// Bytes from which on a table has pages of its own: two of those of 2 MB.
+/// Bytes from which on a table has its own pages: two pages of 2 MB.
 pub const LARGE: usize = 4 << 20;
 
-/// The entries of a table. A large one asks the system for large pages: paging in 64 MB by 4 KB took half as long as
-/// making the message that goes there (results/notes/cpu.md).
+/// The entries of a table. A large table asks the system for large pages: mapping 64 MB in pages of 4 KB took half as
+/// long as computing the message that they hold (results/notes/cpu.md).
 #[derive(Debug)]
 pub struct Storage<E>(Place<E>);
 
 #[derive(Debug)]
 enum Place<E> {
     Heap(Vec<E>),
-    /// Pages, and the entries that are in use.
+    /// Pages, and the number of entries that are in use.
     Pages(MmapMut, usize, PhantomData<E>),
     Shared(Arc<Storage<E>>),
 }
 
 impl<E: Entry> Storage<E> {
-    /// The entries of another table, without a copy until they change.
+    /// Returns the entries of another table, which are copied only when they change.
     pub fn shared(table: &Arc<Storage<E>>) -> Self {
         Storage(Place::Shared(table.clone()))
     }
 
-    /// Whether others read its entries, too.
+    /// Returns whether the entries are shared with another table.
     pub fn is_shared(&self) -> bool {
         matches!(self.0, Place::Shared(_))
     }
 
-    /// So many entries of 0; the program ends where there is no memory for them.
+    /// Returns `entries` entries of 0. The program ends if there is no memory for them.
     pub fn new(entries: usize) -> Self {
         Self::of_pages(entries).unwrap_or_else(|| Storage(Place::Heap(vec![E::default(); entries])))
     }
 
-    /// The same where there may be none.
+    /// Returns `entries` entries of 0, or an error if there is no memory for them.
     pub fn try_new(entries: usize) -> Result<Self, Error> {
         if let Some(pages) = Self::of_pages(entries) {
             return Ok(pages);
@@ -53,15 +53,15 @@ impl<E: Entry> Storage<E> {
 
     fn of_pages(entries: usize) -> Option<Self> {
         let bytes = entries.saturating_mul(size_of::<E>());
-        // without pages the heap is asked
+        // without pages the heap is used
         let map = (bytes >= LARGE).then(|| MmapMut::map_anon(bytes).ok()).flatten()?;
         #[cfg(target_os = "linux")]
-        // advice: a system that knows no large pages works as well
+        // only advice: a system without large pages works, too
         let _ = map.advise(memmap2::Advice::HugePage);
         Some(Storage(Place::Pages(map, entries, PhantomData)))
     }
 
-    /// Returns how many entries the table's own pages hold; 0 if it has none.
+    /// Returns the number of entries that the table's own pages can hold; 0 if it has none.
     pub fn page_entries(&self) -> usize {
         match &self.0 {
             Place::Pages(map, ..) => map.len() / size_of::<E>(),
@@ -69,7 +69,7 @@ impl<E: Entry> Storage<E> {
         }
     }
 
-    /// Returns a table of `entries` arbitrary entries in the same pages, which must hold as many
+    /// Returns a table of `entries` arbitrary entries in the same pages, which must have room for them
     /// ([`Self::page_entries`]).
     pub fn reused(self, entries: usize) -> Self {
         match self.0 {

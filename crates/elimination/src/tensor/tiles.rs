@@ -1,7 +1,7 @@
-//! Tables cut into tiles, and stride maps of smaller tables along them.
+//! Tables divided into tiles, and stride maps of smaller tables along them.
 //!
-//! A table over many axes is walked tile by tile; a tile has all combinations of the fastest axes. A table over some of
-//! the axes has an offset for each tile, and one of a few shapes within a tile. Devices walk the same tiles
+//! A table over many axes is visited tile by tile; a tile has all combinations of the fastest axes. A table over some
+//! of the axes has an offset for each tile, and one of a few shapes within a tile. Devices visit the same tiles
 //! (kernels/joingraph.cu).
 
 use super::strides;
@@ -10,17 +10,17 @@ use crate::model::Cost;
 use crate::threads;
 use std::ops::Sub;
 
-/// Entries of a tile, about: they stay in the first cache with what is added to them.
+/// Approximate number of entries of a tile, which stay in the first-level cache with the entries added to them.
 const TILE: usize = 2048;
 
-/// What is forbidden, among costs of 64 bits that move between tables; sums of a few stay within 64 bits.
+/// The forbidden cost among 64-bit costs that move between tables; sums of a few of them fit 64 bits.
 pub const NEVER: Cost = i64::NEVER;
 
-/// An entry of a table that costs move to and from.
+/// An entry of a table from and to which costs are moved.
 pub trait Movable: CostEntry + Sub<Output = Self> {
-    /// What is forbidden: half of it is more than any cost, and twice as much is an entry still.
+    /// The forbidden cost: half of it exceeds any cost, and twice of it fits the type.
     const NEVER: Self;
-    /// No solution costs as much.
+    /// A cost that every solution is below.
     const LARGEST: Cost;
 }
 
@@ -34,40 +34,40 @@ impl Movable for i64 {
     const LARGEST: Cost = 1 << 48;
 }
 
-/// The tiles of a table with axes of these sizes.
+/// The tiles of a table with axes of given sizes.
 #[derive(Debug)]
 pub struct Tiles {
     /// Sizes of the axes that lead from tile to tile.
     pub outer: Vec<usize>,
-    /// Entries of a tile.
+    /// Number of entries of a tile.
     pub size: usize,
     inner: Vec<usize>,
 }
 
-/// The entries of a table over some of the axes, along the tiles.
+/// The map from the tiles of a large table to the entries of a table over some of its axes.
 #[derive(Debug)]
 pub struct StrideMap {
-    /// Distance between neighbours along an outer axis.
+    /// Distance from one value of each outer axis to the next, in entries.
     pub strides: Vec<usize>,
-    /// Offsets of the entries of a tile from its first.
+    /// Offsets of the entries of a tile from its first entry.
     pub offsets: Vec<u32>,
-    /// Their shape.
+    /// The shape of the offsets.
     pub shape: Shape,
 }
 
-/// How a smaller table varies within a tile.
+/// The pattern in which a smaller table varies within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One entry for the whole tile.
     Same,
     /// Consecutive entries.
     Row,
-    /// Runs of so many consecutive entries; single entries where that is 1.
+    /// Runs of this number of consecutive entries; single entries if it is 1.
     Runs(usize),
 }
 
 impl Tiles {
-    /// The shape with `sizes` values along the axes.
+    /// Creates the tiles of a table with `sizes` values along its axes.
     pub fn new(sizes: &[usize]) -> Self {
         let mut outer = sizes.len();
         let mut size = 1;
@@ -78,12 +78,13 @@ impl Tiles {
         Tiles { outer: sizes[..outer].to_vec(), size, inner: sizes[outer..].to_vec() }
     }
 
-    /// The number of tiles.
+    /// Returns the number of tiles.
     pub fn count(&self) -> usize {
         self.outer.iter().product()
     }
 
-    /// The stride map of a table, given the place of each axis among its own, and its sizes.
+    /// Returns the stride map of a table. `places` has the index of each axis among the table's own axes, whose sizes
+    /// are `sizes`.
     pub fn map(&self, places: &[Option<usize>], sizes: &[usize]) -> StrideMap {
         let steps = strides(sizes);
         let mut all: Vec<usize> = places.iter().map(|place| place.map_or(0, |place| steps[place])).collect();
@@ -104,17 +105,17 @@ impl Tiles {
 }
 
 impl StrideMap {
-    /// Offset of the tile at these coordinates.
+    /// Returns the offset of the tile at these coordinates.
     #[inline(always)]
     pub fn base(&self, coordinates: &[usize]) -> usize {
         coordinates.iter().zip(&self.strides).map(|(&coordinate, &stride)| coordinate * stride).sum()
     }
 }
 
-/// Entries from which on several threads are worth it.
+/// Number of entries from which on several threads are used.
 const LARGE: usize = 1 << 16;
 
-/// The coordinates of a tile.
+/// Computes the coordinates of a tile.
 fn coordinates(mut tile: usize, sizes: &[usize], coordinates: &mut Vec<usize>) {
     coordinates.resize(sizes.len(), 0);
     for (coordinate, &size) in coordinates.iter_mut().zip(sizes).rev() {
@@ -123,8 +124,8 @@ fn coordinates(mut tile: usize, sizes: &[usize], coordinates: &mut Vec<usize>) {
     }
 }
 
-/// Adds smaller tables to a table, sums from the limit on becoming forbidden, and lowers the entries of another one to
-/// the least of the table for each combination of its axes: in one pass through memory.
+/// Adds smaller tables to a table, in which sums of `limit` or more become forbidden, and lowers the entries of an
+/// output table to the minimum of the table for each combination of its axes, in one pass through memory.
 pub fn relax<E: Movable>(
     table: &mut [E],
     tiles: &Tiles,
@@ -149,7 +150,7 @@ pub fn relax<E: Movable>(
     if table.len() < LARGE {
         return part(0, table, output);
     }
-    // a fixed number of parts, so that no more memory is used where there are more threads
+    // a fixed number of parts, so that more threads take no more memory
     let of = |parts: usize| (table.len() / size).div_ceil(parts);
     match output {
         None => {

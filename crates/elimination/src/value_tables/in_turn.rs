@@ -1,4 +1,4 @@
-//! The rows of a core, laid out one variable after the other.
+//! Layout of the rows of a reduced problem, one variable after the other.
 
 use super::orient::orient;
 use super::quantization::quantize;
@@ -10,11 +10,11 @@ use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-/// Lays out the rows of one variable after the other, each content once.
+/// Lays out the rows of one variable after the other; rows of equal content are stored once.
 pub(super) fn lay_out(tables: &mut ValueTables, incidence: &Readers, stop: &Stop) -> Result<(), Error> {
     let problem = tables.problem.clone();
     let n = problem.variables();
-    // most functions are pairs of variables, each with rows of its own
+    // most functions are pairs of variables, each with its own rows
     let rows = 2 * problem.functions.len();
     let mut layout = Layout {
         by_table: FxHashMap::with_capacity_and_hasher(rows, FxBuildHasher),
@@ -57,7 +57,7 @@ pub(super) fn lay_out(tables: &mut ValueTables, incidence: &Readers, stop: &Stop
     Ok(())
 }
 
-/// Places oriented tables, each content once.
+/// The oriented tables laid out so far; each content is stored once.
 struct Layout {
     by_table: FxHashMap<(usize, usize, usize), u32>,
     by_content: FxHashMap<u64, u32>,
@@ -66,7 +66,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Where the rows of `table` seen from `position` stand; lays them out where they do not stand yet.
+    /// Returns where the rows of `table` seen from `position` begin, and lays them out if they are new.
     fn place(&mut self, tables: &ValueTables, function: &CostFunction, table: &Costs, position: usize) -> u32 {
         let size = |v: u32| tables.problem.domains[v as usize] as usize;
         let outer: usize = function.scope[..position].iter().map(|&v| size(v)).product();
@@ -86,7 +86,7 @@ impl Layout {
             hasher.write_i32(entry);
         }
         let next = self.entries.len() as u32;
-        // of different tables with one hash only the first is found again
+        // of different tables with equal hashes only the first is found again
         let base = *self.by_content.entry(hasher.finish()).or_insert(next);
         let base = if base != next && self.entries[base as usize..].starts_with(&self.scratch) { base } else { next };
         if base == next {

@@ -1,8 +1,9 @@
-//! The core in the form that ratings read: for each variable and each function on it, the table with that variable
-//! running fastest, so that the costs of all its values under the others' values are one contiguous row.
+//! The reduced problem in the layout that evaluations read: for each variable and each function on it, the table with
+//! that variable running fastest, so that the costs of all its values under given values of the others are one
+//! contiguous row.
 //!
-//! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
-//! in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
+//! Entries are i32. If the costs of the reduced problem are too wide they are shifted right (a state's energy is still
+//! the exact sum in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
 
 mod in_turn;
 mod orient;
@@ -20,17 +21,17 @@ pub use rows::{PADDING, Row, RowEntry, Rows, on_rows};
 use std::sync::Arc;
 pub use tables::{Energy, Incidence, ValueTables};
 
-/// What rows cost as kernels have it.
+/// Returns the declarations of the constants of rows for kernels.
 pub fn declared() -> String {
     constants! { i32: PADDING; i64: FORBIDDEN; }
 }
 
-/// A table is copied once for each of its variables; one with more entries than this is read where it is.
+/// Largest number of entries of a table that is copied, once for each of its variables. A larger one is read in place.
 const COPY_LIMIT: u64 = 1 << 22;
 
 impl ValueTables {
-    /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
-    /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
+    /// Lays out the rows of a reduced problem. A forbidden entry costs `price`, in the problem's units. If the rows
+    /// would otherwise not fit i32 it costs less, but at least the largest sum of the finite costs of a variable.
     #[doc(hidden)]
     pub fn new(problem: &Arc<Problem>, price: Cost) -> ValueTables {
         ValueTables::until(problem, price, &Stop::new()).expect("no stop is set")
@@ -41,7 +42,7 @@ impl ValueTables {
         ValueTables::copying(problem, price, COPY_LIMIT, stop)
     }
 
-    /// Lays out the tables of functions with at most `limit` entries; if that is 0, the costs of variables alone.
+    /// Lays out the tables of functions with at most `limit` entries; if that is 0, only the unary costs.
     pub fn copying(problem: &Arc<Problem>, price: Cost, limit: u64, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
         let incidence = || if limit > 0 { problem.incidence(stop) } else { Ok(Readers::of_none(n)) };
@@ -69,7 +70,7 @@ impl ValueTables {
     }
 }
 
-/// Row length for a domain: 4, which a device loads at once, or whole vectors of 8.
+/// Returns the padded length of a row, in entries: 4, which a device loads at once, or whole vectors of 8.
 fn padded(domain: u32) -> u32 {
     match domain {
         0..=4 => 4,

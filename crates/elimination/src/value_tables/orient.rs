@@ -1,8 +1,9 @@
-//! Tables turned so that a variable runs fastest.
+//! Tables reordered so that a given variable runs fastest.
 
 use crate::model::{Cost, Costs, Entry, on_entries};
 
-/// Writes a table's rows as seen from a variable of `domain` values, `inner` entries apart, each row `width` entries.
+/// Writes a table's rows as seen from a variable of `domain` values, which are `inner` entries apart; each row has
+/// `width` entries.
 pub(super) fn orient<E>(
     table: &Costs,
     [domain, inner, width]: [usize; 3],

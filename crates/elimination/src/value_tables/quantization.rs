@@ -1,17 +1,17 @@
-//! How costs of 64 bits become entries of 32 bits: the unit of the rows, and what a forbidden entry costs.
+//! Conversion of 64-bit costs to 32-bit entries: the unit of the rows, and the cost of a forbidden entry.
 
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
 use crate::threads;
 
-/// A variable's row never sums to more than this, so that ratings and their differences fit i32.
+/// Largest sum of a variable's row, so that evaluations and their differences fit i32.
 const ROW_LIMIT: Cost = 1 << 28;
 
-/// Functions or variables of a thread's turn, between two looks at the stop flag.
+/// Number of functions or variables of a thread's slice, between two checks of the stop flag.
 const TURN: usize = 1 << 12;
 
-/// A cost in the rows' units, rounded to the nearest; a forbidden one is `hard`.
+/// Returns a cost in the rows' units, rounded to the nearest; `hard` for a forbidden one.
 #[inline(always)]
 pub(super) fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
     if cost >= FORBIDDEN {
@@ -24,25 +24,25 @@ pub(super) fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
 /// The unit of rows.
 #[derive(Debug)]
 pub(super) struct Quantum {
-    /// Right shift from the core's costs.
+    /// Right shift from the problem's costs.
     pub shift: u32,
-    /// What a forbidden entry costs.
+    /// The cost of a forbidden entry.
     pub hard: i32,
     pub forbidding: Forbidding,
-    /// No entry of a function costs more.
+    /// The largest cost of an entry of a function.
     pub most: i32,
 }
 
-/// What the functions of a core forbid.
+/// The occurrence of forbidden tuples among the functions of a reduced problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forbidding {
-    /// Whether a function does that is written out.
+    /// Whether a dense function has a forbidden tuple.
     pub some: bool,
-    /// Whether more than half of all functions do nothing else.
+    /// Whether more than half of all functions are dense and have no other costs than 0 and forbidden.
     pub mostly: bool,
 }
 
-/// The largest finite cost, at least 0, and whether one is forbidden.
+/// Returns the largest finite cost, at least 0, and whether any cost is forbidden.
 fn look(costs: impl Iterator<Item = Cost>) -> (Cost, bool) {
     costs.fold((0, false), |(largest, forbids), cost| {
         let is_forbidden = cost >= FORBIDDEN;
@@ -50,11 +50,12 @@ fn look(costs: impl Iterator<Item = Cost>) -> (Cost, bool) {
     })
 }
 
-/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
-/// variable alone, unless the price asked for is so low; and what functions forbid.
+/// Returns the least shift and the cost of a forbidden entry such that no variable's row exceeds [`ROW_LIMIT`] and a
+/// violation costs at least the soft costs of any single variable, or the given price if that is lower. Also returns
+/// which functions forbid tuples.
 ///
 /// # Errors
-/// [`Error::Stopped`].
+/// Returns [`Error::Stopped`] if `stop` is set.
 pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<Quantum, Error> {
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
@@ -88,7 +89,7 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<Qua
     let widest = soft.iter().copied().max().unwrap_or(0);
     let most = hard.iter().copied().max().unwrap_or(0);
     let dearest = ROW_LIMIT / 2 / most.max(1);
-    // a violation that costs less than a variable's soft costs can pay, and the search would end among violations
+    // a violation that costs less than a variable's soft costs may pay, so that the search would end among violations
     let wanted = if most == 0 { 0 } else { price.min(widest) };
     let mut shift = 0;
     while widest >> shift >= ROW_LIMIT / 2 || wanted >> shift > dearest {

@@ -1,37 +1,39 @@
-//! The entries of rows: a byte each where that holds all those of functions, which halves what a search reads and more.
+//! The entries of rows: one byte each if that holds all entries of functions, which at least halves the memory that a
+//! search reads.
 
 use crate::algebra::Entry;
 use crate::tensor::storage::Storage;
 use std::borrow::Cow;
 
-/// What the padded places of a row cost: more than any sum of entries.
+/// The cost of the padding of a row: more than any sum of entries.
 pub const PADDING: i32 = 1 << 29;
 
-/// The unary rows of all variables, then those of functions. Places count in entries.
+/// The unary rows of all variables, then those of functions. Offsets are in entries.
 #[derive(Debug)]
 pub enum Rows {
-    /// Unary rows have [`PADDING`], so they stand apart; bytes before those of functions are unused.
+    /// Unary rows are separate, because they contain [`PADDING`]; the bytes before those of functions are unused.
     Bytes(Storage<i32>, Storage<u8>),
-    /// All in one.
+    /// All rows in one array.
     Words(Storage<i32>),
 }
 
-/// Some neighbouring entries of functions.
+/// Some adjacent entries of functions.
 #[derive(Clone, Copy, Debug)]
 pub enum Row<'a> {
-    /// Of 8 bits.
+    /// 8-bit entries.
     Bytes(&'a [u8]),
-    /// Of 32 bits.
+    /// 32-bit entries.
     Words(&'a [i32]),
 }
 
 /// An entry of a function's row.
 pub trait RowEntry: Entry {
-    /// The cost that it stands for.
+    /// Returns the cost of the entry.
     fn cost(self) -> i32;
-    /// The entry of a cost that it holds.
+    /// Returns the entry of a cost that fits the type.
     fn of(cost: i32) -> Self;
-    /// Unary rows, and those of functions behind as many places.
+    /// Returns rows made of unary rows and of the rows of functions, which begin after one unused entry for each unary
+    /// one.
     fn rows(unary: Storage<i32>, entries: Storage<Self>) -> Rows;
 }
 
@@ -69,7 +71,7 @@ impl RowEntry for i32 {
     }
 }
 
-/// Evaluates an expression on the entries of either kind, whose places are those of [`Rows`].
+/// Evaluates an expression on the entries of either kind, whose offsets are those of [`Rows`].
 #[macro_export]
 macro_rules! on_rows {
     ($rows:expr, $entries:ident => $body:expr) => {
@@ -94,7 +96,7 @@ impl Default for Rows {
 }
 
 impl Rows {
-    /// Rows that were laid out one after the other, of which so many entries are unary.
+    /// Creates rows from entries that were laid out contiguously, the first `unary` of which are unary rows.
     pub fn new(entries: Vec<i32>, unary: usize) -> Rows {
         let (own, of_functions) = entries.split_at(unary);
         if of_functions.is_empty() || of_functions.iter().any(|&cost| u8::try_from(cost).is_err()) {
@@ -104,17 +106,17 @@ impl Rows {
         Rows::Bytes(own.to_vec().into(), bytes.collect())
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         on_rows!(self, entries => entries.len())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that they take.
+    /// Returns the bytes of the rows.
     pub fn bytes(&self) -> usize {
         match self {
             Rows::Bytes(unary, entries) => size_of_val(&unary[..]) + entries.len(),
@@ -122,14 +124,14 @@ impl Rows {
         }
     }
 
-    /// `width` entries of a unary row.
+    /// Returns `width` entries of a unary row.
     #[inline(always)]
     pub fn unary(&self, start: usize, width: usize) -> &[i32] {
         let (Rows::Bytes(entries, _) | Rows::Words(entries)) = self;
         &entries[start..start + width]
     }
 
-    /// `width` entries of a function's row.
+    /// Returns `width` entries of a function's row.
     #[inline(always)]
     pub fn row(&self, offset: usize, width: usize) -> Row<'_> {
         match self {
@@ -138,7 +140,7 @@ impl Rows {
         }
     }
 
-    /// All entries, as devices have them.
+    /// Returns all entries as 32-bit numbers, the form in which devices store them.
     pub fn words(&self) -> Cow<'_, [i32]> {
         match self {
             Rows::Bytes(unary, entries) => {
@@ -151,7 +153,7 @@ impl Rows {
 }
 
 impl<'a> Row<'a> {
-    /// The number of entries.
+    /// Returns the number of entries.
     #[inline(always)]
     pub fn len(self) -> usize {
         match self {
@@ -160,12 +162,12 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The cost at a place.
+    /// Returns the cost at an index.
     #[inline(always)]
     pub fn at(self, place: usize) -> i32 {
         match self {
@@ -174,7 +176,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// All costs in turn.
+    /// Returns an iterator over all costs.
     #[inline(always)]
     pub fn iter(self) -> impl ExactSizeIterator<Item = i32> + Clone + 'a {
         (0..self.len()).map(move |place| self.at(place))

@@ -1,4 +1,4 @@
-//! The rows of a core and what is read of them: ratings, incidences, energies.
+//! The rows of a reduced problem and their use: evaluations, incidences, energies.
 
 use super::quantization::{Forbidding, quantize};
 use super::rows::{Row, RowEntry, Rows, on_rows};
@@ -8,36 +8,37 @@ use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
 
-/// A function as seen from one of its variables: where its rows begin and how the other values move the row.
+/// A function as seen from one of its variables: where its rows begin, and how the values of the other variables select
+/// the row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Incidence {
-    /// Where the table begins.
+    /// Offset of the first row.
     pub base: u32,
-    /// The first two other variables; for arity 2 the second has stride 0.
+    /// The first of the other variables. A function of two variables has `second` equal to `first`, with stride 0.
     pub first: u32,
-    /// The stride of the first other variable.
+    /// The stride of the first other variable, in entries.
     pub first_stride: u32,
     /// The second other variable.
     pub second: u32,
-    /// Its stride.
+    /// The stride of the second other variable, in entries.
     pub second_stride: u32,
-    /// Further pairs in `ValueTables::further`.
+    /// Index of the first further pair in `ValueTables::further`.
     pub(super) further: u32,
     pub(super) further_len: u32,
 }
 
-/// All rows of a core.
+/// All rows of a reduced problem.
 #[derive(Debug)]
 pub struct ValueTables {
-    /// The core.
+    /// The reduced problem.
     pub problem: Arc<Problem>,
-    /// Row length of each variable: its domain size, padded for vector code.
+    /// Padded length of each variable's rows, in entries: its domain size, rounded up for vector code.
     pub width: Vec<u32>,
-    /// Right shift from the core's costs to entries.
+    /// Right shift from the problem's costs to entries.
     pub shift: u32,
-    /// What a forbidden entry costs, in entries' units.
+    /// The cost of a forbidden entry, in the units of entries.
     pub hard: i32,
-    /// What forbidden entries cost.
+    /// The occurrence of forbidden tuples.
     pub forbidding: Forbidding,
     pub(super) rows: Rows,
     pub(super) unary: Vec<u32>,
@@ -46,69 +47,69 @@ pub struct ValueTables {
     /// The function of each incidence.
     pub(super) functions: Vec<u32>,
     pub(super) further: Vec<(u32, u32)>,
-    /// Functions read where they are, by variable.
+    /// Functions that are read in place, by variable.
     pub(super) in_place: Vec<Vec<u32>>,
-    /// Entries of a table that is copied, at most.
+    /// Largest number of entries of a table that is copied.
     pub(super) limit: u64,
 }
 
 impl ValueTables {
-    /// Bytes of all of it, the core's own tables not counted.
+    /// Returns the bytes of rows and incidences, without the problem's own tables.
     pub fn bytes(&self) -> u64 {
         let of_variables = size_of_val(&self.width[..]) + size_of_val(&self.unary[..]) + size_of_val(&self.ranges[..]);
         let of_functions = size_of_val(&self.incidences[..]) + size_of_val(&self.functions[..]);
         (self.rows.bytes() + of_variables + of_functions + size_of_val(&self.further[..])) as u64
     }
 
-    /// Number of variables.
+    /// Returns the number of variables.
     #[inline(always)]
     pub fn variables(&self) -> usize {
         self.width.len()
     }
 
-    /// Domain size of a variable.
+    /// Returns the domain size of a variable.
     #[inline(always)]
     pub fn domain(&self, variable: usize) -> usize {
         self.problem.domains[variable] as usize
     }
 
-    /// The functions on a variable.
+    /// Returns the incidences of a variable with the functions whose rows are copied.
     #[inline(always)]
     pub fn incidences(&self, variable: usize) -> &[Incidence] {
         &self.incidences[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
     }
 
-    /// The functions of [`incidences`](Self::incidences), one each.
+    /// Returns the functions of [`incidences`](Self::incidences), one for each incidence.
     pub fn functions_on(&self, variable: usize) -> &[u32] {
         &self.functions[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
     }
 
-    /// The incidence of a function on a variable of it.
+    /// Returns the incidence of a function on one of its variables.
     pub fn incidence(&self, variable: usize, function: u32) -> Incidence {
         let place = self.functions_on(variable).partition_point(|&other| other < function);
         self.incidences(variable)[place]
     }
 
-    /// Whether several functions, or a function's variables, have rows in one place.
+    /// Returns whether several functions, or several variables of one function, share rows.
     pub fn shares_rows(&self) -> bool {
         let rows = |v: usize| self.incidences(v).iter().map(|incidence| self.row_count(incidence)).sum::<usize>();
         let places = |v: usize| (1 + rows(v)) * self.width[v] as usize;
         (0..self.variables()).map(places).sum::<usize>() > self.rows.len()
     }
 
-    /// Number of functions on a variable, those read in place included.
+    /// Returns the number of functions on a variable, including those read in place.
     pub fn degree(&self, variable: usize) -> usize {
         self.incidences(variable).len() + self.in_place(variable).len()
     }
 
-    /// The functions on a variable that are read where they are.
+    /// Returns the functions on a variable that are read in place.
     #[inline(always)]
     fn in_place(&self, variable: usize) -> &[u32] {
         self.in_place.get(variable).map_or(&[], Vec::as_slice)
     }
 
-    /// For each function with copied rows, its variables and their incidences, as (function, variable, incidence) in
-    /// order, by counting sort.
+    /// Returns the incidences of all functions with copied rows as (function, variable, incidence), sorted by function
+    /// and variable with counting sort.
     pub fn incidences_by_function(&self, stop: &Stop) -> Result<Vec<(u32, u32, Incidence)>, Error> {
         let mut next = vec![0u32; self.problem.functions.len()];
         for &function in stop.each(&self.functions).flatten() {
@@ -132,22 +133,22 @@ impl ValueTables {
         Ok(all)
     }
 
-    /// Number of incidences of all variables.
+    /// Returns the number of incidences of all variables.
     pub fn incidence_count(&self) -> usize {
         self.incidences.len()
     }
 
-    /// Places of all values of all variables, padding included.
+    /// Returns the number of entries of all unary rows, padding included.
     pub fn moves(&self) -> usize {
         self.width.iter().map(|&width| width as usize).sum()
     }
 
-    /// Whether every function's rows are copied.
+    /// Returns whether every function's rows are copied.
     pub fn all_copied(&self) -> bool {
         self.in_place.iter().all(Vec::is_empty)
     }
 
-    /// Where the row of an incidence begins under `values`.
+    /// Returns the offset of the row of an incidence under `values`.
     #[inline(always)]
     pub fn offset(&self, incidence: &Incidence, values: &[u16]) -> usize {
         let mut offset = incidence.base
@@ -162,7 +163,8 @@ impl ValueTables {
         offset as usize
     }
 
-    /// How far apart the rows of an incidence are for neighbouring values of `other`, a variable of its function.
+    /// Returns the distance between the rows of an incidence for adjacent values of `other`, a variable of its
+    /// function, in entries.
     #[inline(always)]
     pub fn stride(&self, incidence: &Incidence, other: u32) -> u32 {
         if incidence.first == other {
@@ -174,8 +176,8 @@ impl ValueTables {
         self.further(incidence).iter().find(|pair| pair.0 == other).map_or(0, |pair| pair.1)
     }
 
-    /// The variables that share a function of more than two variables, or one read in place, with `variable`; some
-    /// may come more than once.
+    /// Returns the variables that share with `variable` a function of more than two variables or one read in place.
+    /// Some may occur more than once.
     pub fn larger_neighbours(&self, variable: usize) -> impl Iterator<Item = u32> {
         let copied = self.incidences(variable).iter().filter(|incidence| Self::binary(incidence).is_none());
         let others = copied.flat_map(|incidence| self.others(incidence).map(|pair| pair.0));
@@ -183,41 +185,42 @@ impl ValueTables {
         others.chain(in_place.copied().filter(move |&u| u as usize != variable))
     }
 
-    /// The entries of all rows.
+    /// Returns the entries of all rows.
     #[inline(always)]
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// Where the unary row of a variable begins.
+    /// Returns the offset of the unary row of a variable.
     pub fn unary_at(&self, variable: usize) -> u32 {
         self.unary[variable]
     }
 
-    /// The pairs of variable and stride of an incidence beyond the first two.
+    /// Returns the pairs of variable and stride of an incidence beyond the first two.
     pub fn further(&self, incidence: &Incidence) -> &[(u32, u32)] {
         &self.further[incidence.further as usize..][..incidence.further_len as usize]
     }
 
-    /// The other variables of an incidence's function, with how far apart the rows of their neighbouring values are.
+    /// Returns the other variables of an incidence's function, each with the distance between the rows of its adjacent
+    /// values.
     pub fn others(&self, incidence: &Incidence) -> impl Iterator<Item = (u32, u32)> {
         let Incidence { first, first_stride, second, second_stride, .. } = *incidence;
         let two = [(first, first_stride), (second, second_stride)];
         two.into_iter().chain(self.further(incidence).iter().copied()).filter(|&(_, stride)| stride > 0)
     }
 
-    /// `width` entries from an offset.
+    /// Returns `width` entries from an offset.
     #[inline(always)]
     pub fn row(&self, offset: usize, width: usize) -> Row<'_> {
         self.rows.row(offset, width)
     }
 
-    /// The unary row of a variable, padding included.
+    /// Returns the unary row of a variable, padding included.
     pub fn unary(&self, variable: usize) -> &[i32] {
         self.rows.unary(self.unary[variable] as usize, self.width[variable] as usize)
     }
 
-    /// How many rows an incidence of `variable` has.
+    /// Returns the number of rows of an incidence.
     pub fn row_count(&self, incidence: &Incidence) -> usize {
         let domain = |v: u32| self.problem.domains[v as usize] as usize;
         let start = incidence.further as usize;
@@ -226,13 +229,13 @@ impl ValueTables {
         domain(incidence.first) * second * further.iter().map(|pair| domain(pair.0)).product::<usize>()
     }
 
-    /// Where the `index`-th row of an incidence of `variable` begins.
+    /// Returns the offset of the `index`-th row of an incidence of `variable`.
     pub fn nth_row(&self, variable: usize, incidence: &Incidence, index: usize) -> usize {
         incidence.base as usize + index * self.width[variable] as usize
     }
 
-    /// Whether the incidence is a function of two variables, and then where its rows begin, the other variable, and
-    /// how far apart the rows of its neighbouring values are.
+    /// Returns the offset of the first row, the other variable, and the distance between the rows of its adjacent
+    /// values, if the incidence belongs to a function of two variables; otherwise `None`.
     #[inline]
     pub fn binary(incidence: &Incidence) -> Option<(usize, usize, usize)> {
         (incidence.second_stride == 0 && incidence.further_len == 0).then_some((
@@ -242,8 +245,9 @@ impl ValueTables {
         ))
     }
 
-    /// Fills `row` (of the variable's width) with the cost of each value under the others' values; padded places get
-    /// at least [`PADDING`](super::PADDING). Only incidences that `keep` accepts count.
+    /// Fills `row`, of the variable's padded length, with the cost of each value under the values of the other
+    /// variables; padding gets at least [`PADDING`](super::PADDING). Of the copied functions only incidences that
+    /// `keep` accepts count.
     #[inline(always)]
     pub fn rate(&self, variable: usize, values: &[u16], row: &mut [i32], keep: impl Fn(&Incidence) -> bool) {
         on_rows!(&self.rows, entries => self.rate_in(entries, variable, values, row, keep));
@@ -283,7 +287,7 @@ impl ValueTables {
         }
     }
 
-    /// The same for a width known at compile time: the row stays in registers.
+    /// Like `rate_in`, for a padded length known at compile time, so that the row stays in registers.
     #[inline(always)]
     fn rate_fixed<const WIDTH: usize, E: RowEntry>(
         &self,
@@ -317,13 +321,13 @@ impl ValueTables {
         }
     }
 
-    /// The energy of an assignment: the sum of its entries in the core's units without the constant, a forbidden entry
-    /// counting `hard << shift`; and how many are forbidden.
+    /// Returns the energy of an assignment: the sum of its entries in the problem's units without the constant, in
+    /// which a forbidden entry counts `hard << shift`, and the number of forbidden entries.
     pub fn energy(&self, values: &[u16]) -> Energy {
         self.energy_until(values, &Stop::new()).expect("no stop is set")
     }
 
-    /// The same, or [`Error::Stopped`].
+    /// Like [`ValueTables::energy`], but returns [`Error::Stopped`] if `stop` is set.
     pub fn energy_until(&self, values: &[u16], stop: &Stop) -> Result<Energy, Error> {
         let mut energy = Energy::default();
         for item in stop.finish(self.problem.unary.iter().zip(values)) {
@@ -342,19 +346,20 @@ impl ValueTables {
         Ok(energy)
     }
 
-    /// What a forbidden entry costs in the core's units.
+    /// Returns the cost of a forbidden entry in the problem's units.
     #[inline(always)]
     pub fn price(&self) -> Cost {
         Cost::from(self.hard) << self.shift
     }
 
-    /// The cost of a function under `values`.
+    /// Returns the cost of a function under `values`.
     #[inline(always)]
     pub fn entry(&self, function: &CostFunction, values: &[u16]) -> Cost {
         function.cost_at(&self.problem.domains, |v| u32::from(values[v as usize]))
     }
 
-    /// A function as seen from one of its variables, whose rows begin at `base`; pairs beyond two go to `further`.
+    /// Returns the incidence of a function on one of its variables, with rows from `base` on. Pairs beyond two are
+    /// appended to `further`.
     pub(super) fn incidence_of(
         &self,
         function: &CostFunction,
@@ -367,7 +372,7 @@ impl ValueTables {
         let others = function.scope.iter().enumerate().rev().filter(|&(k, _)| k != position);
         for (count, (_, &u)) in others.enumerate() {
             match count {
-                // for arity 2 the second is the first, which moves nothing
+                // for arity 2 the second is the first with stride 0
                 0 => (incidence.first, incidence.first_stride, incidence.second) = (u, stride, u),
                 1 => (incidence.second, incidence.second_stride) = (u, stride),
                 _ => further.push((u, stride)),

@@ -1,4 +1,4 @@
-//! The rows of a large core, laid out by all threads: those of one table once, whatever else is equal.
+//! Layout of the rows of a large reduced problem by all threads. Rows of a shared table are stored once.
 
 use super::orient::orient;
 use super::quantization::quantize;
@@ -16,39 +16,42 @@ use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Entries of rows from which on a core is laid out so, those of 65536 pairs of bits: one thread takes up to some
-/// hundredths of a second for these.
+/// Number of entries of rows from which on all threads lay them out: those of 65536 pairs of binary variables, for
+/// which one thread takes up to some hundredths of a second.
 const MANY: u64 = 1 << 19;
-/// Functions up to which rows of equal entries are looked for: from one side a symmetric table has those of the other.
+/// Largest number of functions for which rows of equal entries are searched. A symmetric table has equal rows from both
+/// sides.
 const COMPARED: usize = 1 << 16;
-/// Entries of rows that their hash has, at most: it is to take little of the time that large ones take.
+/// Largest number of entries in the hash of rows, so that hashing large ones takes little time.
 const SAMPLE: usize = 1 << 10;
-/// Variables of a thread's turn, between two looks at the stop flag, at most.
+/// Largest number of variables of a thread's slice, between two checks of the stop flag.
 const TURN: usize = 1 << 10;
-/// Turns at least, where there are as many variables; parts of the tables' addresses, each looked through by a thread.
+/// Least number of slices, if there are enough variables; also the number of parts of the tables' addresses, each
+/// searched by one thread.
 const PARTS: usize = 64;
 
-/// Some neighbouring variables, and the entries of their rows.
+/// A slice: adjacent variables, and the number of entries of their rows.
 struct Turn {
     variables: Range<usize>,
     seen: Vec<Seen>,
     entries: usize,
-    /// Of a sample of the entries of those seen that have any, where equal ones are looked for.
+    /// Hashes of a sample of the entries of each row block that has entries, if equal ones are searched.
     hashes: Vec<u64>,
 }
 
-/// A function as seen from a variable of it.
+/// A function as seen from one of its variables.
 #[derive(Clone, Copy)]
 struct Seen {
     function: u32,
-    /// The variable's place in the scope.
+    /// The variable's index in the scope.
     position: u32,
-    /// Entries of its rows; none where those of an earlier function with its table, or equal ones, stand for them.
+    /// Number of entries of its rows; 0 if the rows of an earlier function with the same table, or equal rows, are
+    /// used.
     length: u32,
 }
 
-/// Lays out the rows of a core of many dense tables whose rows are few enough; returns whether it is one.
-/// No entry of a function is above `most`.
+/// Lays out the rows of a reduced problem with many dense tables, all small enough to be copied. Returns false, with
+/// nothing laid out, if the problem is not of this kind. No entry of a function exceeds `most`.
 pub(super) fn lay_out(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -> Result<bool, Error> {
     let (functions, domains) = (&tables.problem.functions, &tables.problem.domains);
     let entries = |function: &CostFunction| function.scope.len() as u64 * function.combinations(domains);
@@ -98,12 +101,12 @@ struct Views<'a> {
     width: &'a [u32],
     shift: u32,
     hard: i32,
-    /// For each function the first one that has its table.
+    /// For each function the first one that has the same table.
     firsts: Vec<u32>,
 }
 
 impl Views<'_> {
-    /// Whether functions are few enough to look for rows of equal entries.
+    /// Returns whether functions are few enough to search for rows of equal entries.
     fn looks_for_equals(&self) -> bool {
         self.problem.functions.len() <= COMPARED
     }
@@ -112,7 +115,8 @@ impl Views<'_> {
         self.problem.domains[v as usize] as usize
     }
 
-    /// The table of a function as seen from a variable of it: its values, entries between two of them, width of a row.
+    /// Returns the table of a function as seen from one of its variables: the number of values, the distance between
+    /// two of them, and the padded length of a row, in entries.
     fn view(&self, seen: &Seen) -> (&Table, [usize; 3]) {
         let function = &self.problem.functions[seen.function as usize];
         let (v, behind) = (function.scope[seen.position as usize], &function.scope[seen.position as usize + 1..]);
@@ -128,7 +132,7 @@ impl Views<'_> {
         }
     }
 
-    /// A hash of some of the entries of these rows.
+    /// Returns a hash of a sample of the entries of these rows.
     fn hash(&self, seen: &Seen) -> u64 {
         let mut hasher = FxHasher::default();
         if let (Table::Dense(table), [values, inner, width]) = self.view(seen) {
@@ -141,7 +145,7 @@ impl Views<'_> {
         hasher.finish()
     }
 
-    /// All variables with what is seen from them.
+    /// Returns the slices of all variables.
     fn turns(&self, readers: &Readers, stop: &Stop) -> Result<Vec<Turn>, Error> {
         let n = self.problem.variables();
         let step = n.div_ceil(PARTS).clamp(1, TURN);
@@ -170,7 +174,7 @@ impl Views<'_> {
         turn
     }
 
-    /// The unary rows of all variables, and the rows of all functions behind `of_unary` entries that stay free.
+    /// Returns the unary rows of all variables, and the rows of all functions after `of_unary` unused entries.
     fn fill_all<E: RowEntry>(
         &self,
         turns: &[Turn],
@@ -220,7 +224,7 @@ impl Views<'_> {
 /// Where the rows of each function begin, as seen from each of its variables.
 struct Bases<'a> {
     firsts: &'a [u32],
-    /// By function, the place of its first variable.
+    /// By function, the index of its first variable's base.
     places: Vec<usize>,
     bases: Vec<AtomicU32>,
 }
@@ -243,10 +247,10 @@ impl<'a> Bases<'a> {
     }
 }
 
-/// The incidences of a turn, and the pairs beyond the first two of each.
+/// The incidences of a slice, and the pairs beyond the first two of each.
 type Incidences = (Vec<Incidence>, Vec<(u32, u32)>);
 
-/// The incidences of all turns, where pairs are numbered from the turn's first.
+/// Returns the incidences of all slices, in which pairs are numbered from the slice's first.
 fn incidences(tables: &ValueTables, turns: &[Turn], bases: &Bases<'_>, stop: &Stop) -> Result<Vec<Incidences>, Error> {
     let functions = &tables.problem.functions;
     let of_turn = |turn: &Turn| {
@@ -261,7 +265,7 @@ fn incidences(tables: &ValueTables, turns: &[Turn], bases: &Bases<'_>, stop: &St
     threads::try_map(turns, of_turn)
 }
 
-/// Puts the incidences of all turns one after the other, and what is known of each variable beside them.
+/// Concatenates the incidences of all slices, and fills in the offsets of each variable.
 fn take(
     tables: &mut ValueTables,
     readers: &Readers,
@@ -292,13 +296,13 @@ fn take(
     Ok(())
 }
 
-/// Places in rows of so many entries, all where they are few.
+/// Returns a sample of indices in rows of `length` entries; all indices if they are few.
 fn sample(length: usize) -> impl Iterator<Item = usize> {
     let spread = move |k: usize| (((mix(0, k as u64) >> 32) * length as u64) >> 32) as usize;
     (0..length.min(SAMPLE)).map(move |k| if length <= SAMPLE { k } else { spread(k) })
 }
 
-/// Finds rows whose entries are those of earlier ones, of which it returns both, and takes their length from them.
+/// Finds rows whose entries equal those of earlier ones, sets their length to 0, and returns both.
 fn equals<E: RowEntry>(turns: &mut [Turn], views: &Views<'_>, stop: &Stop) -> Result<Vec<(Seen, Seen)>, Error> {
     let mut known: FxHashMap<u64, Seen> = FxHashMap::default();
     let mut alike = Vec::new();
@@ -333,11 +337,11 @@ fn equals<E: RowEntry>(turns: &mut [Turn], views: &Views<'_>, stop: &Stop) -> Re
     Ok(equals)
 }
 
-/// For each function the first one that has its table, with as many values along its scope.
+/// Returns for each function the first one that has the same table and equal domain sizes along its scope.
 fn firsts(functions: &[CostFunction], domain: impl Fn(u32) -> usize + Sync, stop: &Stop) -> Result<Vec<u32>, Error> {
     let of_turn = |turn: &[CostFunction]| turn.iter().map(|f| f.table.address()).collect::<Vec<usize>>();
     let addresses = threads::map(functions.chunks(TURN), of_turn).concat();
-    // what the allocator aligns by says nothing
+    // the allocator's alignment makes the lowest bits equal
     let part_of = |address: usize| (address >> 4) % PARTS;
     let parts = threads::try_map(0..PARTS, |part| {
         stop.check()?;

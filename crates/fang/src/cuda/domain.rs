@@ -1,4 +1,4 @@
-//! What a domain tells of itself to a device.
+//! The interface of a domain for a device.
 
 #![allow(unsafe_code, reason = "a domain promises what the device may touch")]
 
@@ -6,59 +6,59 @@ use crate::device::Source;
 use crate::rng::Rng;
 use crate::{Active, State};
 
-/// A heuristic in CUDA text and what its launches must know.
+/// A heuristic in CUDA source, and the parameters of its launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heuristic {
-    /// Its struct, template arguments included.
+    /// The name of its struct with template arguments.
     pub name: String,
-    /// Most possibilities of a variable that it serves.
+    /// The largest number of possibilities of a variable of its type.
     pub possibilities: usize,
-    /// Possibilities that it rates together, `WIDTH`.
+    /// The number of possibilities that it rates together, `WIDTH`.
     pub width: usize,
-    /// Parts that its cursors do not cross, `PARTS`.
+    /// The number of sections of a row that its cursors do not cross, `PARTS`.
     pub parts: usize,
-    /// The most packs a thread keeps in registers; beyond that more threads share a state, or ratings are computed
-    /// twice.
+    /// The largest number of packs that a thread keeps in registers. Beyond that, more threads share a state, or
+    /// ratings are computed twice.
     pub keep: usize,
-    /// No sum of a variable's weights is larger.
+    /// An upper bound on the sum of a variable's weights.
     pub largest_sum: u64,
 }
 
-/// A domain whose states live on a device.
+/// A domain whose states reside on a device.
 ///
 /// # Safety
 ///
-/// With the problem given and for states of `words` words, the heuristics must read and write nothing else on the
+/// With the given problem and for states of `words` words, the heuristics must read and write nothing else on the
 /// device.
 pub unsafe trait Domain {
     /// The state on the CPU.
     type State: State;
-    /// The `Problem` of the text, laid out as there: data that heuristics read beside a state.
+    /// The `Problem` of the CUDA source, with the same layout: data that heuristics read besides a state.
     type Problem: Copy;
 
-    /// The text that defines the heuristics.
+    /// Returns the source that defines the heuristics.
     fn source(&self) -> Source;
 
-    /// The heuristic of each type of variable.
+    /// Returns the heuristic of each type of variable.
     fn heuristics(&self) -> Vec<Heuristic>;
 
-    /// The type of each variable; empty where there is one type.
+    /// Returns the type of each variable; empty if there is only one type.
     fn types(&self) -> &[u8] {
         &[]
     }
 
-    /// How many variables a state has.
+    /// Returns the number of variables of a state.
     fn variables(&self) -> usize;
 
-    /// How many words a state takes on the device, beside its active set and its stream.
+    /// Returns the number of words of a state on the device, besides its active set and its stream.
     fn words(&self) -> usize;
 
-    /// The problem, with the addresses of its device memory.
+    /// Returns the problem, with the addresses of its device memory.
     fn problem(&self) -> &Self::Problem;
 
-    /// Writes a state's words.
+    /// Writes the words of a state.
     fn store(&self, state: &Self::State, words: &mut [u32]);
 
-    /// A state of the words given.
+    /// Returns the state with these words, active variables and random stream.
     fn load(&self, words: &[u32], active: Active, rng: Rng) -> Self::State;
 }

@@ -1,12 +1,12 @@
-//! Many jumps of a stream at once, as a linear map.
+//! Many jumps of a random stream at once, as a linear map.
 //!
-//! The CPU's population derives one stream for each successor in turn, each jump 256 steps long. A jump is linear in
-//! the 256 bits of the state, so a power of it takes all streams of a generation to their places in the next one at the
-//! same time (`advance` in `kernels/fang.cuh`).
+//! The CPU's population derives one stream for each successor in turn, each by a jump of 256 steps. A jump is linear in
+//! the 256 bits of the state, so a power of it advances all streams of a generation to their positions in the next one
+//! at the same time (`advance` in `kernels/fang.cuh`).
 
 use crate::rng::Rng;
 
-/// What each bit of a stream's state becomes.
+/// A linear map of a stream's state: the image of each bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Jumps(Vec<[u64; 4]>);
 
@@ -25,7 +25,7 @@ impl Jumps {
         power
     }
 
-    /// Jumps from a state.
+    /// Returns the state after the jumps.
     pub(super) fn apply(&self, state: [u64; 4]) -> [u64; 4] {
         let mut sum = [0; 4];
         for (bit, column) in self.0.iter().enumerate() {
@@ -39,7 +39,7 @@ impl Jumps {
         Jumps(first.0.iter().map(|&column| self.apply(column)).collect())
     }
 
-    /// The columns one after the other, as the kernel reads them.
+    /// Returns the columns one after the other, as the kernel reads them.
     pub(super) fn columns(&self) -> Vec<u64> {
         self.0.concat()
     }

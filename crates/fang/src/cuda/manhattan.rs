@@ -11,7 +11,7 @@ use crate::manhattan::{Manhattan, Points};
 use crate::rng::Rng;
 
 device_structs! {
-    /// `Plane` of the text.
+    /// The problem `Plane` of the CUDA source.
     #[derive(Clone, Copy, Debug)]
     pub struct Plane as "Plane" {
         goals: u64,
@@ -32,7 +32,7 @@ pub struct ManhattanOnDevice {
 }
 
 impl ManhattanOnDevice {
-    /// Copies the goals.
+    /// Copies the goals to the device.
     pub fn new(cuda: &Cuda, manhattan: &Manhattan) -> Result<Self, DeviceError> {
         let (side, load) = (manhattan.side(), manhattan.goals().first().map_or(0, Vec::len));
         let mut held = Held::default();
@@ -46,7 +46,8 @@ impl ManhattanOnDevice {
         Ok(ManhattanOnDevice { manhattan: manhattan.clone(), load, _goals: held, plane })
     }
 
-    /// The largest difference of two ratings of a variable: each distance changes by at most one a cell.
+    /// Returns the largest difference of two ratings of a variable: each distance changes by at most one from cell to
+    /// cell.
     fn spread(&self) -> u64 {
         2 * self.load as u64 * (self.manhattan.side() as u64 - 1)
     }
@@ -64,11 +65,12 @@ unsafe impl Domain for ManhattanOnDevice {
     fn heuristics(&self) -> Vec<Heuristic> {
         let side = self.manhattan.side();
         let possibilities = side * side - 1;
-        // Four cells at a time wherever their ratings fit 16 bits and the goals registers.
+        // four cells at a time if their ratings fit 16 bits and the goals fit registers
         let packed = (5..=1023).contains(&side) && self.spread() <= 31743 && (1..=16).contains(&self.load);
         let (name, width, parts) =
             if packed { (format!("ManhattanPacked<{}>", self.load), 4, 2) } else { ("Manhattan".into(), 1, 1) };
-        // Two registers for each pack and each goal. Up to 40 packs are faster than more threads, 20 with 16 goals.
+        // Two registers for each pack and each goal. Up to 40 packs are faster than more threads, up to 20 with 16
+        // goals.
         let keep = 40 - 20 * self.load.min(16) / 16;
         vec![Heuristic { name, possibilities, width, parts, keep, largest_sum: possibilities as u64 * self.spread() }]
     }

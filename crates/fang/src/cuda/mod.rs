@@ -1,16 +1,16 @@
-//! FANG on a device: states stay there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for
-//! bit.
+//! FANG on a device: states reside there, heuristics are CUDA sources, and selections equal those of the CPU's engine
+//! bit for bit.
 //!
-//! To bring a domain to the device, once it is on the CPU (see `fang`):
+//! To run a domain on the device after it runs on the CPU (see the crate's documentation):
 //!
 //! 1. Write its heuristics in CUDA: structs with the functions that `kernels/fang.cuh` lists, one for each type of
-//!    variable, that read a state's words and a `Problem`. `heuristics/table.cuh` is the plainest example.
-//! 2. Implement [`Domain`]: what the text is, which heuristics serve the types, what the problem holds, and how a state
-//!    becomes words and comes back.
+//!    variable, that read a state's words and a `Problem`. `heuristics/table.cuh` is the simplest example.
+//! 2. Implement [`Domain`]: the source, the heuristics of the types, the content of the problem, and the conversion of
+//!    a state to words and back.
 //! 3. Make a [`Population`] of states and call [`Population::expand`].
 //!
-//! The paper's section 3.7 needs 12 bytes of memory for each possibility of each state. Here a possibility takes none:
-//! what is kept of it is in registers.
+//! The paper's section 3.7 needs 12 bytes of memory for each possibility of each state. Here a possibility takes none,
+//! because its rating is kept in registers or computed twice.
 
 mod domain;
 mod jumps;
@@ -28,7 +28,7 @@ use crate::kernels;
 use launch::Pass;
 use manhattan::Plane;
 
-/// Representative instances of every text of the engine, for tests without a device.
+/// Returns representative instances of all sources of the engine, for tests without a device.
 pub fn sources() -> Vec<Source> {
     let manhattan = |load| format!("ManhattanPacked<{load}>");
     vec![

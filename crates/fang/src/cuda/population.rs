@@ -10,8 +10,8 @@ use crate::rng::Rng;
 use crate::{Active, Order, State};
 use std::sync::Arc;
 
-/// States on a device and the buffer for their successors; equal to the CPU's [`Population`](crate::Population),
-/// generation by generation.
+/// States on a device, and a second buffer for their successors. Each generation equals that of the CPU's
+/// [`Population`](crate::Population).
 #[derive(Debug)]
 pub struct Population<D: Domain> {
     domain: D,
@@ -30,7 +30,7 @@ struct States {
     count: usize,
     words: CudaSlice<u32>,
     active: CudaSlice<u64>,
-    /// The place of their streams, four words each.
+    /// The random streams of the states, four words each.
     rngs: CudaSlice<u64>,
 }
 
@@ -46,8 +46,8 @@ impl States {
     }
 }
 
-/// The streams of the clones of a generation. Each is a jump ahead of the one before; the CPU makes them in turn. While
-/// the number of clones stays, a pass makes those of the next generation from its own.
+/// The random streams of a generation's clones. Each is one jump ahead of the one before; the CPU makes them in turn.
+/// While the number of clones stays the same, a pass makes the streams of the next generation from its own.
 #[derive(Debug)]
 struct Streams {
     seeds: Rng,
@@ -59,17 +59,17 @@ struct Made {
     count: usize,
     now: CudaSlice<u64>,
     next: CudaSlice<u64>,
-    /// From one generation to the next.
+    /// The map from one generation to the next.
     jumps: Jumps,
     columns: CudaSlice<u64>,
-    /// Where the seeds stand once the streams of `now` are split off.
+    /// The state of the seeds after the streams of `now` are split off.
     seeds: [u64; 4],
     /// Whether the streams of `now` are used up.
     used: bool,
 }
 
 impl Streams {
-    /// Fresh streams for `count` clones.
+    /// Returns fresh streams for `count` clones.
     fn next(&mut self, cuda: &Cuda, count: usize) -> Result<&mut Made, DeviceError> {
         let made = match self.made.take() {
             Some(mut made) if made.count == count => {
@@ -107,21 +107,21 @@ impl Streams {
 #[derive(Clone, Copy)]
 struct Problem<P>(P);
 
-// SAFETY: the domain promises that it is laid out as in its text.
+// SAFETY: the domain promises that its layout is that of the CUDA source.
 unsafe impl<P: Copy> DeviceRepr for Problem<P> {}
 
 impl<D: Domain> Population<D> {
-    /// A population of `states`. As on the CPU, the streams of successors are split off `seeds`, also those of the
-    /// given states.
+    /// Returns a population of `states`. As on the CPU, the random streams of the states and of all successors are
+    /// split off `seeds`.
     ///
     /// # Errors
-    /// What the device or the compiler refuses.
+    /// Returns an error if the device or the compiler fails.
     pub fn new(cuda: &Arc<Cuda>, domain: D, states: &mut [D::State], seeds: Rng) -> Result<Self, DeviceError> {
         let shape = Shape::new(&domain.heuristics(), states.len(), cuda.info.multiprocessors);
         Self::with_shape(cuda, domain, states, seeds, shape)
     }
 
-    /// The same with a given instance of the kernel, which affects only the time taken.
+    /// Like [`new`](Self::new), but with a given instance of the kernel, which affects only the time.
     pub fn with_shape(
         cuda: &Arc<Cuda>,
         domain: D,
@@ -156,17 +156,17 @@ impl<D: Domain> Population<D> {
         Ok(Population { domain, cuda: Arc::clone(cuda), shape, pass, shared, source, target, types, streams })
     }
 
-    /// The kernel's instance.
+    /// Returns the kernel's instance.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The kernel that makes successors.
+    /// Returns the kernel that makes successors.
     pub fn kernel(&self) -> &Kernel {
         &self.pass
     }
 
-    /// Copies of the current states.
+    /// Returns copies of the current states.
     pub fn states(&self) -> Result<Vec<D::State>, DeviceError> {
         let (variables, count) = (self.domain.variables(), self.source.count);
         let words: Vec<u32> = self.cuda.read(&self.source.words)?;
@@ -181,12 +181,12 @@ impl<D: Domain> Population<D> {
         Ok((0..count).map(state).collect())
     }
 
-    /// The domain.
+    /// Returns the domain.
     pub fn domain(&self) -> &D {
         &self.domain
     }
 
-    /// The words of the states that were made.
+    /// Returns the words of the successors that [`make`](Self::make) made.
     pub fn made(&self) -> Result<Vec<u32>, DeviceError> {
         self.cuda.read(&self.target.words)
     }
@@ -199,7 +199,7 @@ impl<D: Domain> Population<D> {
         self.cuda.write(&sets, &mut self.source.active)
     }
 
-    /// Replaces the states by their successors, as the CPU's population does.
+    /// Replaces the states by their successors, like the CPU's population.
     pub fn expand(&mut self, successors: usize, order: Order) -> Result<(), DeviceError> {
         self.make(successors, order)?;
         std::mem::swap(&mut self.source, &mut self.target);
@@ -225,12 +225,12 @@ impl<D: Domain> Population<D> {
         let (count, threads) = (pass.clones.div_ceil(groups), self.shape.threads * groups);
         let blocks = Blocks { count, threads, shared: self.shared };
         let problem = Problem(*self.domain.problem());
-        // SAFETY: the buffers hold `words` words, active sets and streams for each state and clone; the rest is the
-        // domain's promise.
+        // SAFETY: the buffers hold `words` words, active sets and streams for each state and clone; the domain promises
+        // the rest.
         unsafe { self.pass.launch(self.cuda.stream(), blocks, |arguments| arguments.arg(pass).arg(&problem)) }
     }
 
-    /// The arguments of a pass over the states, with a target that is large enough.
+    /// Returns the arguments of a pass over the states, and makes the target large enough.
     pub fn arguments(
         &mut self,
         successors: usize,

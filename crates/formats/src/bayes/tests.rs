@@ -1,9 +1,9 @@
-//! Rows of probabilities that are no distributions, in every format of Bayesian networks.
+//! Tests of rows of probabilities that do not sum to 1, in every format of Bayesian networks.
 
 use crate::stop::Stop;
 use crate::{Format, ReadOptions, read_from, read_potentials_from};
 
-/// Returns the warnings of a text, which are the same for costs and for potentials.
+/// Returns the warnings of a text, and checks that they are equal for costs and for potentials.
 fn warnings(text: &str, format: Format) -> Vec<String> {
     let stop = Stop::new();
     let network = read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &stop).expect("a network");

@@ -8,30 +8,30 @@ use crate::{decimal, encoding};
 /// A word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word<'w> {
-    /// A name or number, without the quotation marks that it may stand in.
+    /// A name or number, without its quotation marks.
     Name(&'w str),
-    /// What is a word of its own.
+    /// A character that is a word by itself, such as a bracket.
     Mark(char),
-    /// No word is left.
+    /// The end of the file.
     End,
 }
 
-/// Walks through the words of a file; errors are about the current one.
+/// Iterates over the words of a file; errors refer to the current word.
 pub(crate) struct Words<'w, 'a> {
     tokens: &'w mut Tokens<'a>,
     marks: &'static [u8],
-    /// Text between blanks, the place of its first byte, and how much of it was taken.
+    /// Text between blanks, the position of its first byte, and the number of bytes already consumed.
     text: Vec<u8>,
     text_at: Place,
     taken: usize,
-    /// The current word, whether it is a name, and its place.
+    /// The current word, whether it is a name, and its position.
     word: String,
     is_name: bool,
     place: Place,
 }
 
 impl<'w, 'a> Words<'w, 'a> {
-    /// The first word is the current one. Each of `marks` is a word of its own.
+    /// Starts at the first word. Each character of `marks` is a word by itself.
     pub fn new(tokens: &'w mut Tokens<'a>, marks: &'static [u8]) -> Result<Self, Error> {
         let (text, word) = (Vec::new(), String::new());
         let mut words = Words { tokens, marks, text, text_at: (1, 1), taken: 0, word, is_name: false, place: (1, 1) };
@@ -39,12 +39,12 @@ impl<'w, 'a> Words<'w, 'a> {
         Ok(words)
     }
 
-    /// The file's name in messages.
+    /// Returns the file's name for messages.
     pub fn file(&self) -> &str {
         self.tokens.file()
     }
 
-    /// The current word.
+    /// Returns the current word.
     pub fn word(&self) -> Word<'_> {
         match (self.is_name, self.word.chars().next()) {
             (true, _) => Word::Name(&self.word),
@@ -53,37 +53,37 @@ impl<'w, 'a> Words<'w, 'a> {
         }
     }
 
-    /// The current word, if it is a name.
+    /// Returns the current word if it is a name.
     pub fn text(&self) -> Option<&str> {
         self.is_name.then_some(&*self.word)
     }
 
-    /// The current word in lower case, if it is a name: keywords may have either case.
+    /// Returns the current word in lower case if it is a name: keywords are case-insensitive.
     pub fn keyword(&self) -> Option<String> {
         self.text().map(str::to_ascii_lowercase)
     }
 
-    /// The place of the current word.
+    /// Returns the position of the current word.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// Whether no word is left.
+    /// Returns whether there are no more words.
     pub fn at_end(&self) -> bool {
         self.word() == Word::End
     }
 
-    /// Whether the current word is this mark.
+    /// Returns whether the current word is this mark.
     pub fn is(&self, mark: char) -> bool {
         self.word() == Word::Mark(mark)
     }
 
-    /// The current word, which must be a name.
+    /// Returns the current word, which must be a name.
     pub fn name(&self, expected: &str) -> Result<&str, Error> {
         self.text().ok_or_else(|| self.error(expected))
     }
 
-    /// Takes a number that fits.
+    /// Consumes a number that satisfies `fits`.
     pub fn parsed(&mut self, expected: &str, fits: impl Fn(usize) -> bool) -> Result<usize, Error> {
         let number = self.name(expected)?.parse().ok().filter(|&number| fits(number));
         let number = number.ok_or_else(|| self.error(expected))?;
@@ -91,7 +91,7 @@ impl<'w, 'a> Words<'w, 'a> {
         Ok(number)
     }
 
-    /// Takes a probability.
+    /// Consumes a nonnegative number.
     pub fn number(&mut self, expected: &str) -> Result<Stated, Error> {
         let stated = decimal::parse(self.name(expected)?.as_bytes());
         let stated = stated.filter(|stated| match stated {
@@ -103,17 +103,17 @@ impl<'w, 'a> Words<'w, 'a> {
         Ok(stated)
     }
 
-    /// Takes a mark.
+    /// Consumes this mark, which must be the current word.
     pub fn expect(&mut self, mark: char) -> Result<(), Error> {
         if self.is(mark) { self.take() } else { Err(self.error(&format!("`{mark}`"))) }
     }
 
-    /// Takes a mark if it is there.
+    /// Consumes this mark if it is the current word.
     pub fn skip(&mut self, mark: char) -> Result<(), Error> {
         if self.is(mark) { self.take() } else { Ok(()) }
     }
 
-    /// Takes all words up to a semicolon.
+    /// Consumes all words up to and including a semicolon.
     pub fn skip_statement(&mut self) -> Result<(), Error> {
         while !self.is(';') {
             if self.at_end() {
@@ -124,7 +124,7 @@ impl<'w, 'a> Words<'w, 'a> {
         self.take()
     }
 
-    /// Takes all words up to a closing brace.
+    /// Consumes all words up to and including a closing brace.
     pub fn skip_block(&mut self) -> Result<(), Error> {
         while !self.is('}') {
             if self.at_end() {
@@ -135,7 +135,7 @@ impl<'w, 'a> Words<'w, 'a> {
         self.take()
     }
 
-    /// Takes the current word: the next one is current.
+    /// Advances to the next word.
     pub fn take(&mut self) -> Result<(), Error> {
         self.word.clear();
         self.is_name = false;
@@ -177,7 +177,8 @@ impl<'w, 'a> Words<'w, 'a> {
         }
     }
 
-    /// Makes the text up to `end` the current word, with one blank for several, and goes on behind it.
+    /// Makes the text up to `end` the current word, with each run of blanks replaced by one blank, and continues after
+    /// `end`.
     fn until(&mut self, end: &[u8], expected: &str) -> Result<(), Error> {
         loop {
             let rest = &self.text[self.taken..];
@@ -196,7 +197,7 @@ impl<'w, 'a> Words<'w, 'a> {
         }
     }
 
-    /// The next text between blanks.
+    /// Reads the next text between blanks. Returns false at the end of the file.
     fn more(&mut self) -> Result<bool, Error> {
         self.taken = 0;
         self.text.clear();
@@ -208,7 +209,7 @@ impl<'w, 'a> Words<'w, 'a> {
         Ok(true)
     }
 
-    /// An error about the current word.
+    /// Returns an error about the current word.
     #[cold]
     pub fn error(&self, expected: &str) -> Error {
         let found = match self.word() {

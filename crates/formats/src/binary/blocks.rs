@@ -1,13 +1,13 @@
-//! Blocks of bytes: the length in 8 bytes, a CRC-32 in 4, both little-endian, and the contents.
+//! Blocks of bytes: the length in 8 bytes and a CRC-32 in 4, both little-endian, then the contents.
 
 use super::super::tokens::Tokens;
 use crate::error::Error;
 use std::io::{self, Write};
 
-/// Bytes of a length and a checksum.
+/// The number of bytes of a length and a checksum.
 const FRAME: usize = 12;
 
-/// Bytes of blocks that are in memory at the same time, about.
+/// The approximate number of bytes of the blocks that are in memory at a time.
 const AHEAD: usize = 1 << 25;
 
 /// Writes a block.
@@ -17,19 +17,19 @@ pub(super) fn write(contents: &[u8], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(contents)
 }
 
-/// A block as it is in a file.
+/// A block as stored in a file; its checksum is not yet verified.
 pub(super) struct Framed {
     contents: Vec<u8>,
     checksum: u32,
-    /// Its place among all.
+    /// The index of the block in the file.
     number: u64,
 }
 
 impl Framed {
-    /// The contents.
+    /// Returns the contents of the block.
     ///
     /// # Errors
-    /// Another checksum.
+    /// Returns a message if the checksum does not match.
     pub fn contents(&self) -> Result<&[u8], String> {
         match crc32fast::hash(&self.contents) == self.checksum {
             true => Ok(&self.contents),
@@ -37,13 +37,13 @@ impl Framed {
         }
     }
 
-    /// What is wrong with it.
+    /// Returns a message about the block.
     pub fn says(&self, what: &str) -> String {
         format!("block {}: {what}", self.number)
     }
 }
 
-/// Takes blocks from a file.
+/// Reads the blocks of a file.
 pub(super) struct Blocks<'t, 'a> {
     pub tokens: &'t mut Tokens<'a>,
     number: u64,
@@ -54,7 +54,7 @@ impl<'t, 'a> Blocks<'t, 'a> {
         Blocks { tokens, number: 0 }
     }
 
-    /// The next ones; none at the end of the file.
+    /// Reads the next blocks; an empty list means the end of the file.
     pub fn next(&mut self) -> Result<Vec<Framed>, Error> {
         let (mut blocks, mut bytes) = (Vec::new(), 0);
         while bytes < AHEAD {
@@ -84,7 +84,7 @@ impl<'t, 'a> Blocks<'t, 'a> {
     }
 }
 
-/// An error about a file.
+/// Returns an error about a damaged file.
 pub(super) fn damaged(tokens: &Tokens<'_>, what: &str) -> Error {
     let file = tokens.file();
     Error::Usage(format!("{file}: {what}; the file is damaged: write it again with `fangs convert NETWORK {file}`"))

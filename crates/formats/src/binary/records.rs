@@ -13,7 +13,7 @@ pub(super) enum Block<'b> {
     Agents(AgentsRecord),
     Numbers(Vec<NumbersRecord>),
     Reading(ReadingRecord),
-    /// The last block.
+    /// The last block, with the numbers of variables and functions.
     End(Totals),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct FunctionRecord<'b> {
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Body<'b> {
-    /// Entries of 1, 2, 4 or 8 bytes, the last variable running fastest.
+    /// A dense table with entries of 1, 2, 4 or 8 bytes, the last variable of the scope varying fastest.
     Dense {
         width: u8,
         #[serde(borrow, with = "bytes")]
@@ -62,9 +62,9 @@ pub(super) enum Body<'b> {
         tuples: Cow<'b, [u32]>,
         costs: Cow<'b, [i64]>,
     },
-    /// The table of an earlier function, by its number among those with tables.
+    /// The table of an earlier function, given by its index among the functions with tables.
     Like(u32),
-    /// A keyword and parameters as in `.wcsp`; costs from `limit` on are forbidden.
+    /// A global function: its keyword and parameters as in `.wcsp`. Costs from `limit` on are forbidden.
     Global {
         limit: i64,
         keyword: Cow<'b, str>,
@@ -86,14 +86,14 @@ pub(super) struct AgentsRecord {
     pub initial: Vec<Option<u32>>,
 }
 
-/// The numbers of a function.
+/// The file's own numbers for a function.
 #[derive(Serialize, Deserialize)]
 pub(super) enum NumbersRecord {
     Own {
         doubles: Vec<f64>,
         decimals: Vec<DecimalRecord>,
     },
-    /// Those of an earlier function.
+    /// The numbers of an earlier function, given by its index.
     Like(u32),
 }
 
@@ -162,7 +162,7 @@ impl<'b> From<&'b Table> for Body<'b> {
     }
 }
 
-/// The costs of entries.
+/// Decodes the entries of a dense table; `None` if the width is unknown or does not divide the length.
 pub(super) fn dense(width: u8, bytes: &[u8]) -> Option<Costs> {
     fn costs<E: Entry, const N: usize>(bytes: &[u8], entry: fn([u8; N]) -> E) -> Option<Costs> {
         let (entries, rest) = bytes.as_chunks::<N>();
@@ -177,7 +177,7 @@ pub(super) fn dense(width: u8, bytes: &[u8]) -> Option<Costs> {
     }
 }
 
-/// A table of tuples, whose values and costs are as many as they should be.
+/// Returns a sparse table; `None` if the numbers of values and costs do not match.
 pub(super) fn sparse(arity: usize, default: i64, tuples: Vec<u32>, costs: Vec<i64>) -> Option<Table> {
     let fits = Some(tuples.len()) == costs.len().checked_mul(arity);
     fits.then(|| Table::Sparse(SparseTable::new(arity, default, tuples, costs).into()))
@@ -194,7 +194,8 @@ impl From<&Numbers> for NumbersRecord {
     }
 }
 
-/// The numbers of a record: the places of decimals ascend, and there are such entries.
+/// Decodes a record of numbers; `None` unless the indices of decimals ascend and are in range, and their digits are not
+/// 0.
 pub(super) fn numbers(doubles: Vec<f64>, decimals: &[DecimalRecord]) -> Option<Numbers> {
     let ascend = decimals.is_sorted_by(|one, next| one.entry < next.entry);
     let fits = decimals.iter().all(|decimal| decimal.entry < doubles.len() as u64 && decimal.digits > 0);
@@ -215,7 +216,8 @@ impl From<&Agents> for AgentsRecord {
 }
 
 impl AgentsRecord {
-    /// The agents of variables with these domains; `None` if the record names what is not there.
+    /// Returns the agents of variables with these domain sizes; `None` if the record refers to an agent, variable or
+    /// value that does not exist.
     pub fn agents(self, domains: &[u32]) -> Option<Agents> {
         let AgentsRecord { names, owner, hosts, initial } = self;
         let (agents, variables) = (names.len() as u32, domains.len());
@@ -229,7 +231,7 @@ impl AgentsRecord {
     }
 }
 
-/// Bytes that are borrowed from the block.
+/// Serialises bytes that are borrowed from the block.
 mod bytes {
     use serde::{Deserialize, Deserializer, Serializer};
     use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Tests of the binary form: all of a network comes back, and no damaged file is read or ends the program.
+//! Tests of the binary form: networks survive unchanged, and damaged files are refused without a crash.
 
 use super::*;
 use crate::check::evaluate;
@@ -32,7 +32,7 @@ fn written(network: &Network) -> Vec<u8> {
     bytes
 }
 
-/// Networks that have all there is between them.
+/// Returns networks that together have every feature.
 fn networks() -> Vec<Network> {
     [
         (
@@ -114,7 +114,7 @@ fn other_versions_are_named() {
     assert!(error.contains("version 2") && error.contains("reads version 1"), "{error}");
 }
 
-/// Contents with right checksums that no program wrote.
+/// Contents with correct checksums that no program wrote are read or refused, without a crash.
 #[test]
 fn contents_are_checked() {
     const START: usize = MAGIC.len() + 4;

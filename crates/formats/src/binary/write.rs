@@ -1,4 +1,4 @@
-//! Writes `.fangs`.
+//! Writes `.fangs` files.
 
 use super::records::{AgentsRecord, Block, Body, FunctionRecord, Head, NameRecord, NumbersRecord};
 use super::records::{ReadingRecord, Totals, VariableRecord};
@@ -12,20 +12,20 @@ use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Bytes of a block, about.
+/// The approximate number of bytes of a block of functions.
 const BLOCK: usize = 1 << 20;
 
-/// Variables or names of a block.
+/// The number of variables, names or lists of numbers in a block.
 const ITEMS: usize = 1 << 16;
 
-/// Blocks that are made at the same time.
+/// The number of blocks that are encoded in parallel.
 const TOGETHER: usize = 32;
 
 /// Writes a network as `.fangs`.
 ///
 /// # Errors
-/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for global functions that have neither a keyword nor a
-/// table.
+/// Returns errors of writing to `out`, and [`io::ErrorKind::InvalidInput`] for global functions that have neither a
+/// keyword nor a table.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let style = |_: &_, global: &Global| Style::Wcsp { top: global.limit, nested: wcsp::write };
     let (network, globals) = with_globals(network, style)?;
@@ -73,7 +73,7 @@ fn write_variables(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a function is written as.
+/// The form in which a function is written.
 enum Source<'n> {
     Table(&'n Table),
     Like(u32),
@@ -81,7 +81,7 @@ enum Source<'n> {
 }
 
 impl<'n> Source<'n> {
-    /// Bytes that it takes, about.
+    /// Returns the approximate number of bytes of the encoded function.
     fn size(&self) -> usize {
         match self {
             Source::Table(table) => table.bytes(),
@@ -102,7 +102,7 @@ impl<'n> Source<'n> {
     }
 }
 
-/// Writes functions and their names; returns how many functions there are.
+/// Writes functions and their names. Returns the number of functions written.
 fn write_functions(network: &Network, globals: Vec<Vec<Written>>, out: &mut dyn Write) -> io::Result<u64> {
     let mut globals = globals.into_iter();
     let mut shared = Shared::default();
@@ -136,16 +136,17 @@ fn write_functions(network: &Network, globals: Vec<Vec<Written>>, out: &mut dyn 
     Ok(functions)
 }
 
-/// The first functions with tables that others have too.
+/// The first functions of shared tables.
 #[derive(Default)]
 struct Shared {
-    /// By address.
+    /// The index of the first function with a table, by the table's address.
     first: FxHashMap<usize, u32>,
     functions: u32,
 }
 
 impl Shared {
-    /// Counts a function; an earlier one with the same table and sizes.
+    /// Counts a function. Returns an earlier function that shares its table and has equal domain sizes, if there is
+    /// one.
     fn earlier(&mut self, network: &Network, function: &CostFunction) -> Option<u32> {
         let number = self.functions;
         self.functions += 1;
@@ -161,11 +162,11 @@ impl Shared {
     }
 }
 
-/// Functions that are not written yet.
+/// Functions that are not yet written.
 #[derive(Default)]
 struct Waiting<'n> {
     blocks: Vec<Vec<(&'n [u32], Source<'n>)>>,
-    /// Bytes of the last block, about.
+    /// The approximate number of bytes of the last block.
     bytes: usize,
     functions: u64,
 }

@@ -1,4 +1,4 @@
-//! Networks as `.cfn`.
+//! Tests of the `.cfn` format.
 
 use super::*;
 use crate::check::evaluate;
@@ -28,7 +28,7 @@ fn tags_names_and_decimals() {
     assert_eq!(network.value_index(3, "v1"), Some(1));
     let functions: Vec<Option<&str>> = (0..6).map(|f| network.function_name(f)).collect();
     assert_eq!(functions[0], Some("here"));
-    // -1.25 + 0.5 + 2 * table(no, v0) + 3.99, none or one value of 1
+    // -1.25 + 0.5 + 2 * table(no, v0) + 3.99, zero or one value of 1
     assert_eq!(value(&network, &[0, 0, 1, 0]), Some(-1.25 + 0.5 + 2.0 + 3.99 + 0.25));
     assert_eq!(value(&network, &[1, 1, 0, 0]), Some(-1.25 + 1.0 + 6.0 - 0.75 + 0.25));
     assert_eq!(value(&network, &[1, 2, 2, 0]), None);
@@ -55,7 +55,7 @@ fn totals_are_bounded_and_entries_are_not() {
     assert!(evaluate(&network, &[0]).is_solution());
 }
 
-/// A bound beyond 2^58 units is not kept, so that totals which reach it could pass for solutions.
+/// A bound above 2^58 units is not kept, so assignments that reach it could pass for solutions.
 #[test]
 fn totals_that_reach_a_bound_beyond_single_costs_are_refused() {
     let text = |bound: i64| {
@@ -70,7 +70,7 @@ fn totals_that_reach_a_bound_beyond_single_costs_are_refused() {
     }
 }
 
-/// Least costs above 0 stay in their tables: they count towards the largest sum.
+/// Least costs above 0 stay in their tables, so they count towards the largest sum.
 #[test]
 fn sums_below_and_above_zero_are_bounded_together() {
     let most = (1i64 << 58) - 1;
@@ -81,7 +81,7 @@ fn sums_below_and_above_zero_are_bounded_together() {
     assert_eq!(evaluate(&parse(&text(3)).expect("a network"), &[1]).cost, 3 * most - 3);
     let error = parse(&text(4)).expect_err("costs differ by 2^60").to_string();
     assert!(error.contains("smaller costs"), "{error}");
-    // what is below 0 throughout leaves nothing in its table
+    // a function with a constant negative cost leaves nothing in its table
     let constant = text(4).replace("[0 -4]", "[-4 -4]");
     assert_eq!(evaluate(&parse(&constant).expect("a network"), &[1]).cost, 3 * most - 4);
 }

@@ -1,4 +1,4 @@
-//! Writes `.cfn`.
+//! Writes `.cfn` files.
 
 use crate::decimal;
 use crate::global::Style;
@@ -7,12 +7,12 @@ use crate::writing::with_globals;
 use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 
-/// Writes a network as `.cfn`: sense and decimals are kept, names if the format can hold them; tables are written in
-/// full or as tuples, global functions keep their form. Logarithms are written as the rounded costs.
+/// Writes a network as `.cfn`. Sense, decimals and global functions are kept, and so are names that the format can
+/// hold; tables are written in full or as tuples. Logarithms are written as rounded costs.
 ///
 /// # Errors
-/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for other costs that were rounded, and for global
-/// functions that have neither a keyword nor a table.
+/// Returns errors of writing to `out`, and [`io::ErrorKind::InvalidInput`] for costs that were rounded and are no
+/// logarithms, and for global functions that have neither a keyword nor a table.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     if network.units().rounded > 0 && network.reading().is_none() {
         let what = "costs that were rounded, as bounds would not take that off (more decimals keep them)";
@@ -70,13 +70,13 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  }}\n}}")
 }
 
-/// Whether values are called by their indices.
+/// Returns whether the names of all values are their indices.
 fn are_indices(values: &[Box<str>]) -> bool {
     (0..).zip(values).all(|(index, value): (usize, _)| **value == *index.to_string())
 }
 
-/// Returns names that the format holds: other characters become `_`, a number gets a letter before it, and names that
-/// would be equal then get a number behind them.
+/// Returns names that the format can hold: other characters become `_`, a name that begins like a number is prefixed
+/// with a letter, and a number is appended to names that would otherwise be equal.
 fn held(names: impl Iterator<Item = String>, letter: char) -> Vec<String> {
     let names: Vec<String> = names.collect();
     let mut known: FxHashSet<String> = names.iter().filter(|name| is_name(name)).cloned().collect();
@@ -96,7 +96,8 @@ fn held(names: impl Iterator<Item = String>, letter: char) -> Vec<String> {
     names.into_iter().map(change).collect()
 }
 
-/// Whether a word is read back as it is: without separators, brackets and comments, not beginning like a number.
+/// Returns whether a word is read back unchanged: it has no separators, brackets or comments, and does not begin with a
+/// digit.
 fn is_name(name: &str) -> bool {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"\"{}[]:,".contains(c);
     !name.is_empty()
@@ -105,14 +106,14 @@ fn is_name(name: &str) -> bool {
         && !name.contains("//")
 }
 
-/// The name of a problem, as one word.
+/// Returns the name of a problem as one word.
 fn quoted(name: &str) -> String {
     let plain = |c: char| if c.is_whitespace() || c.is_control() || "\"{}[]:,/#".contains(c) { '_' } else { c };
     let word: String = name.chars().map(plain).collect();
     if word.is_empty() { "unknown".into() } else { word }
 }
 
-/// In full up to three variables; toulbar2 1.3 misreads larger full tables.
+/// The largest number of variables of a table that is written in full; toulbar2 1.3 misreads larger full tables.
 const FULL: usize = 3;
 
 fn write_table(function: &CostFunction, network: &Network, out: &mut dyn Write) -> io::Result<()> {

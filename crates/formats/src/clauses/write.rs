@@ -1,14 +1,15 @@
-//! Writes `.wcnf`: a clause for each assignment of a function's variables that costs something.
+//! Writes `.wcnf` files, with a clause for each tuple of a function that costs more than the function's minimum.
 
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SUM_LIMIT, Table};
 use crate::writing::as_tables;
 use crate::writing::{decimal, entries, refuse, refuse_large, refuse_top, refuse_values};
 use std::io::{self, Write};
 
-/// Writes a network of bits with the header `p wcnf`, which keeps variables that no clause has.
+/// Writes a network of Boolean variables with the header `p wcnf`, which keeps variables that occur in no clause.
 ///
 /// # Errors
-/// Errors of writing; what clauses cannot hold: other variables, maximisation, a negative constant, a limit on totals.
+/// Returns errors of writing to `out`, and [`io::ErrorKind::InvalidInput`] for what clauses cannot express: other
+/// variables, maximisation, a negative constant, a limit on the cost of solutions.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let network = as_tables(network)?;
     let units = network.units();
@@ -17,7 +18,7 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     }
     refuse_values(network)?;
     refuse_top(network)?;
-    // weights, none for hard clauses
+    // weights, with `None` for hard clauses
     let mut clauses: Vec<(Option<i128>, Vec<i64>)> = Vec::new();
     let mut constant = 0i128;
     for (index, function) in network.functions().iter().enumerate() {
@@ -53,7 +54,7 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
         let total = decimal(total, units.decimals);
         return refuse(format!("weights that total {total}, which are too large to be read as 64-bit costs"));
     }
-    // an integer, whatever the weights are
+    // an integer, even if weights are decimals
     let top = total / 10i128.pow(units.decimals) + 1;
     writeln!(out, "p wcnf {} {} {top}", network.domains().len(), clauses.len())?;
     for (weight, literals) in &clauses {
@@ -69,7 +70,7 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The listed tuples, where all others have the base cost.
+/// Returns the listed tuples if all other tuples have the base cost, else `None`.
 fn few(function: &CostFunction, base: Cost) -> Option<impl Iterator<Item = (&[u32], Cost)>> {
     match &function.table {
         Table::Sparse(table) if table.default_cost() == base => Some(table.iter()),

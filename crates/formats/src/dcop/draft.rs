@@ -1,4 +1,4 @@
-//! What files of distributed problems have in common: variables with names, costs as real numbers, agents.
+//! The common part of the formats of distributed problems: named variables, costs as real numbers, agents.
 
 use crate::error::Error;
 use crate::memory;
@@ -6,48 +6,50 @@ use crate::model::{Agents, Builder, Cost, FORBIDDEN, Network, Notation, Units, V
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 
-/// Entries of all tables of a file together, and values of all its variables.
+/// The maximum number of entries of all tables of a file together.
 pub(super) const ENTRIES: u64 = 100_000_000;
+/// The maximum number of values of all variables of a file together.
 pub(super) const VALUES: u64 = 1 << 24;
 
-/// Digits behind the point where numbers need more than any, and most that are kept on request.
+/// The default maximum number of decimal digits of costs.
 const DECIMALS: u32 = 9;
+/// The largest maximum number of decimal digits that can be requested.
 const MOST_DECIMALS: u32 = 15;
 
-/// The largest costs of all functions together stay below this, far from [`FORBIDDEN`].
+/// The strict upper limit of the sum over the functions of their largest absolute costs, far below [`FORBIDDEN`].
 const LARGEST_SUM: f64 = (1u64 << 57) as f64;
 
-/// A decimal is what a double stands for that differs from it by less than this part of it or of 1: what the arithmetic
-/// of expressions leaves (`0.7 * 3` is 2.0999999999999996), and far less than the last digit that is kept.
+/// The relative tolerance (absolute below 1) within which a double counts as a decimal. It covers the rounding errors
+/// of expressions (`0.7 * 3` is 2.0999999999999996) and is far below the last digit that is kept.
 const ARITHMETIC: f64 = 1.0 / (1u64 << 44) as f64;
-/// What arithmetic leaves is less than this part of a unit: otherwise nothing tells it from digits.
+/// The largest rounding error, in units of the last digit, that can be distinguished from a digit.
 const MOST_OFF: f64 = 0.25;
-/// A double determines a decimal whose digits, read as an integer, are below this: one of 15 digits.
+/// The number below which the digits of a decimal, read as an integer, are determined by its double: 15 digits.
 const DIGITS: f64 = 1e15;
-/// Doubles hold all integers below this.
+/// The number below which doubles hold all integers.
 const LARGEST: f64 = (1u64 << 53) as f64;
 
-/// A network on its way.
+/// A network while its file is read.
 pub(super) struct Draft {
     pub variables: Vec<Variable>,
-    /// The place of each name among the variables.
+    /// The index of each variable, by name.
     pub places: FxHashMap<Box<str>, u32>,
     pub maximise: bool,
-    /// What totals must stay below, or above where larger is better.
+    /// The strict limit on the value of solutions: an upper limit, or a lower limit if the problem is maximised.
     pub limit: Option<f64>,
     functions: Vec<DraftFunction>,
     values: u64,
     entries: u64,
 }
 
-/// A function on its way.
+/// A function while its file is read.
 struct DraftFunction {
     name: Box<str>,
     scope: Box<[u32]>,
     numbers: Numbers,
 }
 
-/// A table of numbers; an infinite one forbids.
+/// A table of numbers; an infinite number forbids its combination.
 enum Numbers {
     Dense(Vec<f64>),
     Listed { default: f64, tuples: Vec<u32>, numbers: Vec<f64> },
@@ -59,12 +61,12 @@ impl Draft {
         Draft { variables, places: FxHashMap::default(), maximise, limit: None, functions, values: 0, entries: 0 }
     }
 
-    /// The number that forbids.
+    /// Returns the number that forbids a combination.
     pub fn forbidden(&self) -> f64 {
         if self.maximise { f64::NEG_INFINITY } else { f64::INFINITY }
     }
 
-    /// Whether a number can be a cost; otherwise what it should be.
+    /// Checks that a number can be a cost; otherwise returns what is expected.
     pub fn admits(&self, number: f64) -> Result<(), String> {
         if number.is_finite() || number == self.forbidden() {
             return Ok(());
@@ -73,7 +75,7 @@ impl Draft {
         Err(format!("a number, or {infinite} for what is forbidden"))
     }
 
-    /// Adds a variable; `None` where there is one of that name, or there are too many values.
+    /// Adds a variable. Returns its index, or `None` if its name is taken or there are too many values.
     pub fn variable(&mut self, name: &str, values: Box<[Box<str>]>) -> Option<u32> {
         let index = self.variables.len() as u32;
         self.values += values.len() as u64;
@@ -85,24 +87,25 @@ impl Draft {
         Some(index)
     }
 
-    /// The number of a variable's value, by its name in the file.
+    /// Returns the index of a variable's value by its name in the file.
     pub fn value(&self, variable: u32, name: &str) -> Option<u32> {
         let values = self.variables[variable as usize].values.as_deref()?;
         let exact = values.iter().position(|known| &**known == name);
-        // 1 and 1.0 are one value
+        // 1 and 1.0 are equal values
         let number = || name.parse::<f64>().ok();
         let equal = || number().and_then(|n| values.iter().position(|known| known.parse::<f64>() == Ok(n)));
         exact.or_else(equal).map(|place| place as u32)
     }
 
-    /// Combinations of the values of a scope, where a table of them is not too much.
+    /// Returns the number of combinations of a scope's values and counts them as entries; `None` if there are too many
+    /// entries.
     pub fn room(&mut self, scope: &[u32]) -> Option<usize> {
         let sizes = scope.iter().map(|&v| u64::from(self.variables[v as usize].domain));
         let entries = sizes.fold(1u64, u64::saturating_mul);
         self.has_room(entries).then_some(entries as usize)
     }
 
-    /// Whether so many entries more are not too much.
+    /// Counts `entries` more entries. Returns whether the total is within the limit.
     pub fn has_room(&mut self, entries: u64) -> bool {
         self.entries = self.entries.saturating_add(entries);
         self.entries <= ENTRIES
@@ -112,13 +115,13 @@ impl Draft {
         self.functions.push(DraftFunction { name: name.into(), scope: scope.into(), numbers });
     }
 
-    /// Adds a function with a number for each combination of values, the last variable running fastest.
+    /// Adds a function with a number for each combination of values, the last variable varying fastest.
     pub fn dense(&mut self, name: &str, scope: Vec<u32>, numbers: Vec<f64>) {
         self.function(name, scope, Numbers::Dense(numbers));
     }
 
-    /// Adds a function by the combinations that differ from a default number; of several numbers of a combination the
-    /// last one counts.
+    /// Adds a function given by a default number and the combinations that differ from it; if a combination occurs
+    /// several times, its last number counts.
     pub fn listed(
         &mut self,
         name: &str,
@@ -129,7 +132,7 @@ impl Draft {
     ) -> Result<(), Error> {
         let sizes: Vec<usize> = scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect();
         let entries = sizes.iter().fold(1usize, |product, &size| product.saturating_mul(size));
-        // as a table, where that is hardly larger
+        // use a dense table if it is not much larger
         if entries > 64 && entries / 4 > numbers.len() {
             self.function(name, scope, Numbers::Listed { default, tuples, numbers });
             return Ok(());
@@ -144,10 +147,10 @@ impl Draft {
         Ok(())
     }
 
-    /// The network, with costs in units of the least power of ten that all numbers have.
+    /// Returns the network, with costs in units of the least power of ten that all numbers need.
     ///
     /// # Errors
-    /// Numbers too large for 64 bits; [`Error::Stopped`].
+    /// Returns an error if numbers are too large for 64 bits, and [`Error::Stopped`] if `stop` is set.
     pub fn build(self, name: &str, agents: Agents, precision: Option<u32>, stop: &Stop) -> Result<Network, Error> {
         let (decimals, rounded) = self.decimals(name, precision, stop)?;
         let mut builder = Network::builder(name);
@@ -161,7 +164,7 @@ impl Draft {
             add(&mut builder, function?, cost)?;
         }
         if let Some(limit) = self.limit {
-            // a total that reaches it is forbidden; rounded up, as what is allowed must stay so
+            // an assignment that reaches the limit is infeasible; round up, so that feasible ones remain feasible
             let scaled = (limit * sign * 10f64.powi(decimals as i32)).clamp(-LARGEST_SUM, LARGEST_SUM);
             let is_exact = rounded == 0 && scaled.abs() < LARGEST_SUM && digits(limit, most) <= decimals;
             let exact = || units(limit * sign, decimals, most);
@@ -174,7 +177,7 @@ impl Draft {
         Ok(builder.build())
     }
 
-    /// The digits to keep, and the number of functions with an entry that needs more.
+    /// Returns the number of decimal digits to keep, and the number of functions with an entry that needs more.
     fn decimals(&self, name: &str, precision: Option<u32>, stop: &Stop) -> Result<(u32, u64), Error> {
         let most = most_digits(precision);
         let (mut needed, mut told, mut sum) = (Vec::with_capacity(self.functions.len()), most, 0.0);
@@ -185,7 +188,7 @@ impl Draft {
                 largest = largest.max(number.abs());
                 let own = digits(number, most);
                 digits_of_all = digits_of_all.max(own);
-                // digits that its double does not tell would be made up
+                // do not keep digits that the double does not determine
                 while own > most && told > 0 && number.abs() * 10f64.powi(told as i32) >= DIGITS {
                     told -= 1;
                 }
@@ -232,32 +235,32 @@ impl Numbers {
     }
 }
 
-/// Digits behind the point at most.
+/// Returns the maximum number of decimal digits to keep.
 fn most_digits(precision: Option<u32>) -> u32 {
     precision.unwrap_or(DECIMALS).min(MOST_DECIMALS)
 }
 
-/// The digits behind the point that a number has, as its double tells them, or else those that arithmetic leaves it;
-/// `most` and one where it has neither.
+/// Returns the number of decimal digits of a number: of the decimal that its double represents exactly, or else
+/// approximately; `most + 1` if there is none with at most `most` digits.
 fn digits(number: f64, most: u32) -> u32 {
     let least = |holds: fn(f64, u32) -> bool| (0..=most).find(|&decimals| holds(number, decimals));
     least(is_exact).or_else(|| least(is_near)).unwrap_or(most + 1)
 }
 
-/// A number in units of 10^-`decimals`: exactly, where it has no more digits than that.
+/// Converts a number to units of 10^-`decimals`, exactly if it has no more digits.
 fn units(number: f64, decimals: u32, most: u32) -> Cost {
     let own = digits(number, most).min(decimals);
     (number * 10f64.powi(own as i32)).round_ties_even() as Cost * 10i64.pow(decimals - own)
 }
 
-/// Whether a number is an integer, or a decimal of at most 15 digits with `decimals` of them behind the point.
+/// Returns whether a number is an integer, or a decimal of at most 15 digits, `decimals` of them after the point.
 fn is_exact(number: f64, decimals: u32) -> bool {
     let scale = 10f64.powi(decimals as i32);
     let units = (number * scale).round();
     (decimals == 0 || units.abs() < DIGITS) && units / scale == number
 }
 
-/// Whether a number is a decimal with `decimals` digits behind the point but for the error that arithmetic leaves.
+/// Returns whether a number is a decimal with `decimals` digits after the point, up to rounding errors.
 fn is_near(number: f64, decimals: u32) -> bool {
     let scale = 10f64.powi(decimals as i32);
     let units = number * scale;
@@ -265,7 +268,7 @@ fn is_near(number: f64, decimals: u32) -> bool {
     off < MOST_OFF && (units - units.round()).abs() <= off
 }
 
-/// A number of a file: also `inf`, `.inf` and `infinity`, with a sign.
+/// Parses a number of a file; `inf`, `.inf` and `infinity`, with an optional sign, are numbers too.
 pub(super) fn number(text: &str) -> Option<f64> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
@@ -278,7 +281,7 @@ pub(super) fn number(text: &str) -> Option<f64> {
     rest.parse::<f64>().ok().filter(|number| begins && number.is_finite()).map(|number| sign * number)
 }
 
-/// The values of `a .. b`; `None` where a text is no such range, or one of too many values.
+/// Returns the values of a range `a .. b`; `None` if the text is not a range, or has too many values.
 pub(super) fn range(text: &str) -> Option<impl Iterator<Item = Box<str>>> {
     let (first, last) = text.split_once("..")?;
     let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -312,7 +315,7 @@ mod tests {
             (&[1.0 / 3.0], 9, 1),
             (&[f64::INFINITY, 0.5], 1, 0),
             (&[1e15, 1.0 / 3.0], 2, 1),
-            // 15 digits, with more of them behind the point elsewhere
+            // a number of 15 digits, with more decimals in another entry
             (&[14073748835532.8, 0.25], 2, 0),
             (&[1000000000000.04], 2, 0),
             (&[900719925474099.3], 0, 1),

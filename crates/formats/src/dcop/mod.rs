@@ -1,4 +1,4 @@
-//! Distributed problems: the YAML of pyDCOP, the XML of FRODO.
+//! Formats of distributed problems: the YAML of pyDCOP and the XML of FRODO.
 
 mod draft;
 mod pydcop;

@@ -1,4 +1,5 @@
-//! Reads pyDCOP's files (its documentation, "DCOP file format"; version 0.1.1's reader where that is silent).
+//! Reads pyDCOP's YAML (its documentation, "DCOP file format"; details that it omits follow the reader of version
+//! 0.1.1).
 
 mod domains;
 
@@ -14,13 +15,13 @@ use crate::tokens::Tokens;
 use domains::{Domain, Typed, domains};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Reads a problem that is in one file.
+/// Reads a problem from one file.
 pub(crate) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let text = tokens.text()?;
     read_parts(&[text], options, tokens)
 }
 
-/// Reads a problem of one or several texts, of which each has other parts; `tokens` gets the warnings.
+/// Reads a problem from one or several texts, each of which has different sections; `tokens` collects the warnings.
 pub(crate) fn read_parts(texts: &[Text], options: &ReadOptions, tokens: &mut Tokens<'_>) -> Result<Network, Error> {
     let mut parts: FxHashMap<String, (Node, &Text)> = FxHashMap::default();
     for text in texts {
@@ -47,10 +48,10 @@ pub(crate) fn read_parts(texts: &[Text], options: &ReadOptions, tokens: &mut Tok
 
 const TOO_MUCH: &str = "functions of at most 10^8 combinations of values in all";
 
-/// What variables, which do not change and which do, are for expressions: the domain of each by its number.
+/// Information for expressions about the domains of variables: each domain by its name.
 struct Types {
     domains: FxHashMap<String, Domain>,
-    /// The name of each variable's domain.
+    /// The name of the domain of each variable.
     of: Vec<String>,
     initial: Vec<Option<u32>>,
     costs: Vec<(u32, Node)>,
@@ -59,17 +60,17 @@ struct Types {
 struct Reader<'t, 'a, 'b> {
     parts: FxHashMap<String, (Node, &'t Text)>,
     draft: Draft,
-    /// The value of each variable that does not change, and its domain.
+    /// The value and its label of each external variable, which is constant, by name.
     fixed: FxHashMap<String, (Typed, Box<str>)>,
     /// The names of all variables, for hints.
     all: Vec<Box<str>>,
-    /// Keys without a meaning that warnings have named.
+    /// Unknown keys for which a warning was given.
     unread: FxHashSet<String>,
     tokens: &'b mut Tokens<'a>,
 }
 
 impl<'t> Reader<'t, '_, '_> {
-    /// A part of the problem and the text that it stands in.
+    /// Returns a section of the problem and its text.
     fn part(&self, name: &str) -> Option<(Node, &'t Text)> {
         self.parts.get(name).cloned()
     }
@@ -118,8 +119,8 @@ impl<'t> Reader<'t, '_, '_> {
         Ok(types)
     }
 
-    /// Warns once of each key that says nothing about costs, as pyDCOP reads past them. A key like one that is not
-    /// there is an error.
+    /// Warns once about each unknown key, because pyDCOP ignores them. An unknown key that resembles a missing one is
+    /// an error.
     fn warn_of_others(&mut self, own: &Node, known: &[&str], what: &str, text: &Text) -> Result<(), Wrong> {
         let absent: Vec<&str> = known.iter().copied().filter(|known| own.get(known).is_none()).collect();
         for key in own.other_keys(known, what)? {
@@ -199,7 +200,8 @@ impl<'t> Reader<'t, '_, '_> {
         }
     }
 
-    /// The variables of a list, nothing in place of those that do not change, and the labels of the values of these.
+    /// Returns the variables of a list, with `None` for external ones, and the labels of the external variables'
+    /// values.
     #[allow(clippy::type_complexity, reason = "two lists side by side, used once")]
     fn scope(&self, list: &Node) -> Result<(Vec<Option<u32>>, Vec<Option<&str>>), Wrong> {
         let (mut scope, mut fixed) = (Vec::new(), Vec::new());
@@ -220,7 +222,7 @@ impl<'t> Reader<'t, '_, '_> {
         Ok((scope, fixed))
     }
 
-    /// Tabulates an expression over the variables that it reads, or those given.
+    /// Tabulates an expression over the variables that it reads, or over those given.
     fn intention(
         &mut self,
         name: &str,
@@ -230,7 +232,7 @@ impl<'t> Reader<'t, '_, '_> {
         text: &Text,
     ) -> Result<(), Trouble> {
         let source = node.scalar("an expression")?;
-        // a place within the expression is known where the file has it as it is
+        // a position in the expression translates to the file only if the file has the expression verbatim
         let placed = |wrong: Wrong| match node.verbatim(text) {
             Some(start) => Wrong { at: start + wrong.at.start..start + wrong.at.end, ..wrong },
             None => {
@@ -341,7 +343,8 @@ impl<'t> Reader<'t, '_, '_> {
         Ok(Agents { hosts, ..Agents::complete(agents, given, &variables.collect::<Vec<_>>()) })
     }
 
-    /// Who hosts which variable; functions are hosted with their variables.
+    /// Reads which agent hosts which variable; hosted functions are ignored because functions belong to their
+    /// variables.
     fn must_host(
         &self,
         node: &Node,
@@ -375,7 +378,7 @@ impl<'t> Reader<'t, '_, '_> {
     }
 }
 
-/// A wrong place, or another error.
+/// An error at a position of the file, or another error.
 enum Trouble {
     Wrong(Wrong),
     Error(Error),

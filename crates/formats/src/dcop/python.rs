@@ -1,8 +1,8 @@
-//! Python expressions of pyDCOP's files: numbers, texts and truth values, tabulated over the domains of variables.
-//! A text with `return` is the body of a function: assignments, `if` with `elif` and `else`, and `return`.
+//! Python expressions of pyDCOP's files, over numbers, texts and truth values, which are tabulated over the domains of
+//! variables. A text with `return` is a function body: assignments, `if` with `elif` and `else`, and `return`.
 //!
-//! The grammar is the part of Python's that such files use; all else is an error with its place. Arithmetic is done in
-//! doubles, `round` rounds halves to even, `//` and `%` round towards minus infinity, as in Python.
+//! The grammar is the part of Python's that such files use; anything else is an error with its position. Arithmetic
+//! uses doubles, `round` rounds halves to even, and `//` and `%` round towards minus infinity, as in Python.
 
 mod compute;
 mod statements;
@@ -13,7 +13,7 @@ use crate::text::{Wrong, names};
 use statements::Statement;
 use std::ops::Range;
 
-/// A value while an expression is computed.
+/// A value during the evaluation of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Number(f64),
@@ -21,21 +21,21 @@ pub(super) enum Value<'a> {
     Text(&'a str),
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 pub(super) enum Meaning<'a> {
-    /// The variable of that number.
+    /// A variable, given by its index.
     Variable(u32),
-    /// A variable that does not change.
+    /// An external variable, which has a constant value.
     Fixed(Value<'a>),
 }
 
-/// An expression that has been read.
+/// A parsed expression.
 #[derive(Debug)]
 pub(super) struct Expression<'a> {
     body: Vec<Statement<'a>>,
-    /// What the local names are at the beginning: the variables of these names.
+    /// The initial value of each local name: that of the variable with this name, if there is one.
     locals: Vec<Option<Expr<'a>>>,
-    /// The variables that it reads, ascending.
+    /// The variables that the expression reads, ascending.
     pub variables: Vec<u32>,
 }
 
@@ -54,12 +54,12 @@ enum Kind<'a> {
     Minus(Box<Expr<'a>>),
     Plus(Box<Expr<'a>>),
     Not(Box<Expr<'a>>),
-    /// From left to right: the first operand, and the others with the operator before each.
+    /// A left-associative chain: the first operand, and the others, each with the operator before it.
     Arithmetic(Box<Expr<'a>>, Vec<(Operator, Expr<'a>)>),
     Compared(Box<Expr<'a>>, Vec<(Comparison, Expr<'a>)>),
     And(Vec<Expr<'a>>),
     Or(Vec<Expr<'a>>),
-    /// Value, condition, value otherwise.
+    /// A conditional expression: value, condition, value otherwise.
     If(Box<[Expr<'a>; 3]>),
     Call(Function, Vec<Expr<'a>>),
 }
@@ -100,7 +100,7 @@ enum Function {
     Log,
 }
 
-/// The functions with the least and the largest number of their arguments.
+/// The functions, with their minimum and maximum numbers of arguments.
 const FUNCTIONS: [(&str, Function, usize, usize); 11] = [
     ("abs", Function::Abs, 1, 1),
     ("round", Function::Round, 1, 2),
@@ -124,13 +124,13 @@ const CONSTANTS: [(&str, Value<'static>); 5] = [
     ("math.inf", Value::Number(f64::INFINITY)),
 ];
 
-/// Words that are no names.
+/// Words that cannot be names.
 const WORDS: [&str; 7] = ["if", "elif", "else", "and", "or", "not", "return"];
 
-/// Deepest nesting of expressions, so that no file overflows the stack.
+/// The maximum nesting depth of expressions, so that no file overflows the stack.
 const DEPTH: u32 = 100;
 
-/// Operators of several characters come before their beginnings.
+/// Operators and punctuation; longer ones precede their prefixes.
 const SYMBOLS: [&str; 23] = [
     "**", "//", "<=", ">=", "==", "!=", "<>", "+=", "-=", "*=", "/=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ",",
     "=", ":",
@@ -148,7 +148,7 @@ enum Word<'a> {
     End,
 }
 
-/// Reads an expression; `meaning` says what names stand for, `all` lists the names that exist. Places are bytes of
+/// Parses an expression; `meaning` resolves names, and `all` lists the existing names for hints. Positions are bytes of
 /// `text`.
 pub(super) fn parse<'a>(
     text: &'a str,
@@ -180,13 +180,13 @@ struct Parser<'a, 'b> {
     meaning: &'b dyn Fn(&str) -> Option<Meaning<'a>>,
     all: &'b [Box<str>],
     variables: Vec<u32>,
-    /// Names that statements assign, and what they are before.
+    /// Names that statements assign, and their initial values.
     names: Vec<&'a str>,
     locals: Vec<Option<Expr<'a>>>,
 }
 
 impl<'a> Parser<'a, '_> {
-    /// One expression.
+    /// Parses a single expression.
     fn whole(&mut self) -> Result<Statement<'a>, Wrong> {
         self.advance()?;
         let root = self.ternary()?;
@@ -206,7 +206,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Goes to the next word.
+    /// Advances to the next word.
     fn advance(&mut self) -> Result<(), Wrong> {
         let rest = &self.text[self.place..];
         let start = self.place + (rest.len() - rest.trim_start().len());
@@ -248,7 +248,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Takes the next word if it is this name or symbol.
+    /// Consumes the next word if it is this name or symbol.
     fn takes(&mut self, wanted: &str) -> Result<bool, Wrong> {
         let is = matches!(self.next.0, Word::Name(word) | Word::Symbol(word) if word == wanted);
         if is {
@@ -383,7 +383,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Expr { at: start..inner.at.end, kind: kind(Box::new(inner)) })
     }
 
-    /// Binds tighter than a sign on its left, looser than one on its right.
+    /// Parses a power, which binds tighter than a sign on its left and looser than one on its right.
     fn power(&mut self) -> Result<Expr<'a>, Wrong> {
         let base = self.operand()?;
         if !self.takes("**")? {
@@ -433,7 +433,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// What a name stands for that is assigned or not.
+    /// Returns the meaning of a name, which may be assigned by statements; `None` if it is unknown.
     fn named(&mut self, name: &str) -> Option<Kind<'a>> {
         if let Some(local) = self.names.iter().position(|known| *known == name) {
             return Some(Kind::Local(local));
@@ -470,7 +470,7 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// Bytes of the number that a text begins with.
+/// Returns the number of bytes of the number at the beginning of a text.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {

@@ -1,4 +1,4 @@
-//! Files of distributed problems, right, wrong and mutated.
+//! Tests with correct, wrong and mutated files of distributed problems.
 
 use crate as formats;
 use crate::check::evaluate;
@@ -115,7 +115,7 @@ fn functions_of_several_lines() {
     let text = LAMPS
         .replace("flag: {type: intention, function: c == 'G'}", &format!("flag:\n    type: intention\n    {function}"));
     let network = read(&text, Format::Yaml).expect("a problem");
-    // without the function 4.75 and 11
+    // 4.75 and 11 without the function
     assert_eq!(value(&network, &[1, 2, 1]), Some(4.75 + 2.0));
     assert_eq!(value(&network, &[0, 3, 0]), Some(11.0 + 100.0));
 }
@@ -149,7 +149,7 @@ fn yaml_is_read_as_it_is_meant() {
 fn xml_is_read_as_it_is_meant() {
     let network = read(RADIO, Format::Xml).expect("a problem");
     assert_eq!((network.domains(), network.top()), (&[3, 3, 3][..], 1000));
-    // a cost holds until the next: (5, 5) and (2, 5) cost 0.5
+    // a cost applies until the next one: (5, 5) and (2, 5) cost 0.5
     assert_eq!(value(&network, &[2, 2, 2]), Some(2.5));
     assert_eq!(value(&network, &[1, 2, 2]), Some(2.5));
     assert_eq!(value(&network, &[0, 1, 2]), Some(5.0));
@@ -274,7 +274,7 @@ fn mistakes_are_told_with_their_places() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// No text brings the readers down, and what they take has a cost for its first assignment.
+/// No text crashes the readers, and every problem that they accept has a cost for its first assignment.
 #[test]
 fn mutated_files_are_read_or_refused() {
     let mut rng = Rng::new(41);

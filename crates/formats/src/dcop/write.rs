@@ -6,17 +6,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 
-/// Combinations of values of a function that are written at most.
+/// The maximum number of combinations of values of a function that is written.
 const ENTRIES: u64 = 100_000_000;
 
-/// Costs below this, in units, have at most 15 digits, which doubles tell apart.
+/// The number of units below which costs have at most 15 digits, which doubles distinguish.
 const EXACT: u64 = 1_000_000_000_000_000;
 
-/// Writes a network as a distributed problem; a variable without an owner is an agent of its own.
+/// Writes a network as a distributed problem. Without agents in the network, each variable gets an agent of the same
+/// name.
 ///
 /// # Errors
-/// Errors of writing; names of values with blanks, which separate them; a limit that sums of costs reach, which the
-/// format does not have.
+/// Returns errors of writing to `out`, and [`ErrorKind::InvalidInput`] for names of values with blanks, which separate
+/// values, and for a limit that sums of costs may reach, which the format cannot express.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let refused = |what: String| io::Error::new(ErrorKind::InvalidInput, what);
     let network = as_tables(network)?;
@@ -44,7 +45,7 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     }
     let values =
         |variable: usize| (0..network.domains()[variable]).map(move |value| network.value_name(variable, value));
-    // a domain for each list of values
+    // one domain for each distinct list of values
     let mut domains: FxHashMap<Vec<String>, usize> = FxHashMap::default();
     writeln!(out, "domains:")?;
     let mut domain_of = Vec::new();
@@ -107,10 +108,10 @@ fn constraint(network: &Network, function: &CostFunction, names: &[String], out:
         let what = format!("a function of more than {ENTRIES} combinations of values");
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
     }
-    // tuples by cost; the commonest cost is the default
+    // tuples by cost; the most frequent cost is the default
     let mut tuples: BTreeMap<Cost, Vec<usize>> = BTreeMap::new();
     for (index, cost) in function.entries(domains).enumerate() {
-        // whatever reaches the limit has one key
+        // costs that reach the limit share one key
         tuples.entry(if cost < network.top() { cost } else { FORBIDDEN }).or_default().push(index);
     }
     let default = tuples.iter().max_by_key(|(_, list)| list.len()).map(|(&cost, _)| cost).unwrap_or(0);
@@ -158,7 +159,7 @@ fn agents(network: &Network, names: &[String], out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-/// The largest sum of finite costs.
+/// Returns an upper bound on all finite sums of costs.
 fn highest(network: &Network) -> i128 {
     let top = network.top();
     let largest = |function: &CostFunction| {
@@ -173,7 +174,7 @@ fn repeated(names: &[String]) -> Option<&String> {
     names.iter().find(|name| !known.insert(*name))
 }
 
-/// A name or value as YAML: without quotes where they cannot be read as something else.
+/// Returns a name or value as a YAML scalar, without quotes if it cannot be read as something else.
 fn text(name: &str) -> String {
     let words = ["true", "false", "yes", "no", "on", "off", "null", "y", "n", "inf", "nan"];
     let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -185,7 +186,7 @@ fn text(name: &str) -> String {
     quoted(name)
 }
 
-/// Between double quotes; escapes of JSON are escapes of YAML.
+/// Quotes a text; the escapes of JSON are valid in YAML.
 fn quoted(name: &str) -> String {
     serde_json::to_string(name).expect("a text")
 }

@@ -21,7 +21,7 @@ pub(crate) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     reader.draft.build(&text.file, agents, options.precision, tokens.stop())
 }
 
-/// A wrong place, or another error.
+/// An error at a position of the file, or another error.
 enum Trouble {
     Wrong(Wrong),
     Error(Error),
@@ -48,13 +48,13 @@ impl From<Error> for Trouble {
     }
 }
 
-/// Tuples with their costs, by the names of values: variables may have different domains.
+/// A relation: tuples with their costs, by the names of values, because variables may have different domains.
 struct Relation<'a> {
     arity: usize,
     default: f64,
     tuples: Vec<&'a str>,
     costs: Vec<f64>,
-    /// The place of each tuple is sought only for errors.
+    /// The element; positions of tuples are searched in it only for errors.
     node: Node<'a, 'a>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Agents { hosts, ..Agents::complete(agents, owners, &names) })
     }
 
-    /// The owner of each variable, where the file says it.
+    /// Reads domains and variables. Returns the owner of each variable, if the file states one.
     fn variables(
         &mut self,
         domains: Node<'a, 'a>,
@@ -165,7 +165,7 @@ impl<'a> Reader<'a, '_> {
             (None, Some(text)) => self.cost(text).map_err(|expected| value(node, "defaultCost", &expected))?,
         };
         let mut relation = Relation { arity, default, tuples: Vec::new(), costs: Vec::new(), node };
-        // a cost holds until the next
+        // a cost applies until the next one
         let mut cost = soft.map(|(_, cost)| cost);
         for child in node.children().filter(Node::is_text) {
             for part in self.stop.each(child.text().unwrap_or_default().split('|')) {
@@ -197,7 +197,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// A cost, or what it should be.
+    /// Parses a cost; on failure returns what is expected.
     fn cost(&self, text: &str) -> Result<f64, String> {
         let cost = number(text.trim()).unwrap_or(f64::NAN);
         self.draft.admits(cost).map(|()| cost)
@@ -268,7 +268,7 @@ fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(Node::is_element)
 }
 
-/// The place of an element's tag.
+/// Returns the byte range of the name in an element's opening tag.
 fn start(node: Node<'_, '_>) -> Range<usize> {
     let start = node.range().start;
     start..start + 1 + node.tag_name().name().len()
@@ -282,7 +282,7 @@ fn attribute<'a>(node: Node<'a, 'a>, name: &str) -> Result<&'a str, Wrong> {
     node.attribute(name).ok_or_else(|| tag(node, &format!("{name}=\"…\" in it")))
 }
 
-/// An error about an attribute.
+/// Returns an error about an attribute's value.
 fn value(node: Node<'_, '_>, name: &str, expected: &str) -> Wrong {
     let at = node.attribute_node(name).map_or(start(node), |attribute| attribute.range_value());
     Wrong::new(at, expected)
@@ -293,12 +293,12 @@ fn named<'n>(node: Node<'_, '_>, attribute: &str, expected: &str, all: impl Iter
     value(node, attribute, expected).hinted(hint)
 }
 
-/// Whether a text has a word.
+/// Returns whether a text contains a word.
 fn holds(node: Node<'_, '_>, word: &str) -> bool {
     node.text().is_some_and(|text| text.split([' ', '|', ':', '\n', '\r', '\t']).any(|found| found == word))
 }
 
-/// An error about a part of an element's text, which is sought in the file.
+/// Returns an error about a part of an element's text, whose position is searched in the file.
 fn within(node: Node<'_, '_>, part: &str, expected: &str) -> Wrong {
     let range = node.range();
     let text = node.document().input_text().get(range.clone()).unwrap_or_default();
@@ -312,7 +312,7 @@ fn within(node: Node<'_, '_>, part: &str, expected: &str) -> Wrong {
     Wrong::new(start..start + word.len(), expected).found(quote(word))
 }
 
-/// The values of a domain: a list of ranges and single values.
+/// Returns the values of a domain: a list of ranges and single values.
 fn values(domain: Node<'_, '_>) -> Result<Vec<Box<str>>, Wrong> {
     let mut values: Vec<Box<str>> = Vec::new();
     for word in domain.text().unwrap_or_default().split_whitespace() {

@@ -1,4 +1,4 @@
-//! YAML documents as trees whose parts know their places.
+//! YAML documents as trees whose nodes know their positions.
 
 use crate::error::Error;
 use crate::text::{Text, Wrong};
@@ -7,28 +7,29 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Deepest nesting, and most parts of a document once its aliases are followed.
+/// The maximum nesting depth of a document.
 const DEPTH: usize = 64;
+/// The maximum number of nodes of a document after aliases are expanded.
 const PARTS: usize = 50_000_000;
 
-/// A part of a document.
+/// A node of a document.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub kind: Kind,
-    /// Its place in the text, in bytes.
+    /// The byte range of the node in the text.
     pub at: Range<usize>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// A text, and whether it stands without quotes.
+    /// A scalar, and whether it is unquoted.
     Scalar(Rc<str>, bool),
     List(Rc<Vec<Node>>),
     Map(Rc<Vec<(Node, Node)>>),
 }
 
 impl Node {
-    /// An error about this part.
+    /// Returns an error about this node.
     pub fn wrong(&self, expected: impl Into<String>) -> Wrong {
         let wrong = Wrong::new(self.at.clone(), expected);
         match self.kind {
@@ -38,7 +39,7 @@ impl Node {
         }
     }
 
-    /// A text or a number; `expected` names it.
+    /// Returns the text of a scalar; `expected` names it in the error.
     pub fn scalar(&self, expected: &str) -> Result<&str, Wrong> {
         match &self.kind {
             Kind::Scalar(text, _) => Ok(text),
@@ -46,7 +47,7 @@ impl Node {
         }
     }
 
-    /// Keys and what they stand for; none where nothing is written.
+    /// Returns the pairs of a mapping; empty if nothing is written.
     pub fn map(&self, expected: &str) -> Result<&[(Node, Node)], Wrong> {
         match &self.kind {
             Kind::Map(pairs) => Ok(pairs),
@@ -55,7 +56,7 @@ impl Node {
         }
     }
 
-    /// The items of a list; of a single one where it is no list.
+    /// Returns the items of a list; any other node counts as a list of one item, and nothing as an empty list.
     pub fn items(&self) -> &[Node] {
         match &self.kind {
             Kind::List(items) => items,
@@ -64,25 +65,25 @@ impl Node {
         }
     }
 
-    /// Whether nothing, or null, is written.
+    /// Returns whether the node is absent or null.
     pub fn is_empty(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(text, true) if ["", "~", "null"].contains(&&**text))
     }
 
-    /// What a key of a mapping stands for.
+    /// Returns the value of a key of a mapping; `None` if there is none.
     pub fn get(&self, key: &str) -> Option<&Node> {
         let Kind::Map(pairs) = &self.kind else { return None };
         let is_key = |(node, _): &&(Node, Node)| matches!(&node.kind, Kind::Scalar(text, _) if **text == *key);
         pairs.iter().find(is_key).map(|(_, value)| value)
     }
 
-    /// The same where it must be there.
+    /// Returns the value of a key of a mapping, which must have it; `what` names the mapping in the error.
     pub fn must_get(&self, key: &str, what: &str) -> Result<&Node, Wrong> {
         let start = self.at.start..self.at.start;
         self.get(key).ok_or_else(|| Wrong::new(start, format!("`{key}` of {what}")).found("none"))
     }
 
-    /// The keys of a mapping that are none of these.
+    /// Returns the keys of a mapping that are not in `known`.
     pub fn other_keys(&self, known: &[&str], what: &str) -> Result<Vec<&Node>, Wrong> {
         let mut others = Vec::new();
         for (key, _) in self.map(what)? {
@@ -93,7 +94,8 @@ impl Node {
         Ok(others)
     }
 
-    /// Where a scalar's text begins in the file, if it stands there as it is: without escapes, on one line.
+    /// Returns the byte at which a scalar's text begins in the file; `None` if the file does not have it verbatim,
+    /// because of escapes or line breaks.
     pub fn verbatim(&self, text: &Text) -> Option<usize> {
         let Kind::Scalar(own, plain) = &self.kind else { return None };
         let start = self.at.start + usize::from(!plain);
@@ -109,10 +111,10 @@ pub(super) fn parse(text: &Text) -> Result<Node, Error> {
 /// A list or mapping that is not complete.
 struct Open {
     start: usize,
-    /// The number by which aliases mean it, or 0.
+    /// The number by which aliases refer to it, or 0.
     anchor: usize,
     nodes: Vec<Node>,
-    /// How many parts it has, parts of parts included.
+    /// The number of nodes of its subtree.
     parts: usize,
 }
 
@@ -179,7 +181,7 @@ fn tree(text: &Text) -> Result<Node, Wrong> {
     Ok(root.unwrap_or(Node { kind: Kind::Map(Rc::default()), at: 0..0 }))
 }
 
-/// Keys and values, which come in turns; no key comes twice.
+/// Pairs up keys and values, which alternate, and checks that no key occurs twice.
 fn pairs(nodes: Vec<Node>) -> Result<Vec<(Node, Node)>, Wrong> {
     let mut pairs = Vec::with_capacity(nodes.len() / 2);
     let mut known = FxHashSet::default();
@@ -195,10 +197,10 @@ fn pairs(nodes: Vec<Node>) -> Result<Vec<(Node, Node)>, Wrong> {
     Ok(pairs)
 }
 
-/// Places in bytes of those in characters.
+/// Converts positions in characters to positions in bytes.
 struct Places<'a> {
     text: &'a str,
-    /// The byte of every [`STRIDE`]th character, where characters have several bytes.
+    /// The byte offset of every [`STRIDE`]th character; empty if all characters are ASCII.
     marks: Vec<usize>,
 }
 

@@ -1,6 +1,6 @@
 //! Noisy-MAX nodes (Díez and Druzdzel, "Canonical probabilistic models for knowledge engineering", 2006): each parent
-//! alone, and the leak, draws a value of the variable, and the largest one is taken. The first state is the largest,
-//! the last one means that nothing happens; parameters are those of one parent without the leak.
+//! and the leak independently draw a value of the variable, and the largest value is taken. The first state is the
+//! largest, and the last one means "no effect". The parameters are those of one parent without the leak.
 
 use crate::memory;
 use crate::model::Stated;
@@ -8,8 +8,8 @@ use crate::text::{Wrong, quote};
 use crate::xmlbif::{child, probabilities as numbers};
 use roxmltree::Node;
 
-/// Returns the conditional probabilities of a noisy-MAX variable, whose domain size is the last of `sizes`; the others
-/// are those of its parents.
+/// Returns the conditional probability table of a noisy-MAX variable. `sizes` has the domain sizes of its parents, then
+/// its own.
 pub(crate) fn probabilities(sizes: &[usize], node: Node<'_, '_>) -> Result<Vec<f64>, Wrong> {
     let Some((&size, parents)) = sizes.split_last() else { return Ok(Vec::new()) };
     let columns: usize = parents.iter().sum::<usize>() + 1;
@@ -19,13 +19,14 @@ pub(crate) fn probabilities(sizes: &[usize], node: Node<'_, '_>) -> Result<Vec<f
         .map(|stated| if let Stated::Double(double) = stated { double } else { 0.0 })
         .collect();
     let column = |index: usize| &parameters[index * size..(index + 1) * size];
-    // for each parent and value the probabilities that its draw is at most each state
+    // for each parent and value, the probabilities that its draw is at most each state
     let mut first = 0;
     let mut draws: Vec<Vec<Vec<f64>>> = Vec::new();
     for (&domain, order) in parents.iter().zip(orders(parents, node)?) {
         let weakest = order[domain - 1];
         let nothing = |index: usize| column(first + index).iter().rev().skip(1).all(|&p| p == 0.0);
-        // columns follow the states of the parent; the one of no effect shows files in which they follow the strengths
+        // columns follow the states of the parent, unless the position of the column without effect shows that they
+        // follow the strengths
         let place = |state: usize| match nothing(weakest) || !nothing(domain - 1) {
             true => state,
             false => order.iter().position(|&own| own == state).unwrap_or(state),
@@ -50,14 +51,14 @@ pub(crate) fn probabilities(sizes: &[usize], node: Node<'_, '_>) -> Result<Vec<f
     Ok(table)
 }
 
-/// Returns the probabilities of each state or a later one.
+/// Returns for each state the probability of this or a later state.
 fn cumulative(column: &[f64]) -> Vec<f64> {
     let mut sums = column.to_vec();
     (0..sums.len().saturating_sub(1)).rev().for_each(|state| sums[state] += sums[state + 1]);
     sums
 }
 
-/// Returns the states of each parent from the strongest to the weakest.
+/// Returns the states of each parent, from the strongest to the weakest.
 fn orders(parents: &[usize], node: Node<'_, '_>) -> Result<Vec<Vec<usize>>, Wrong> {
     if parents.is_empty() {
         return Ok(Vec::new());

@@ -1,10 +1,10 @@
-//! The parameters of functions that count values.
+//! The parameters of global functions that count values.
 
 use super::{Form, P, Parameters, Read};
 use crate::error::Error;
 use crate::model::{CountCost, Counting, FORBIDDEN, GlobalKind, Measure, Price, Same, ValueCount};
 
-/// At most one variable has each value.
+/// Returns the function that prices values taken by more than one variable (all different).
 fn different(p: P<'_, '_, '_>, price: Price) -> GlobalKind {
     let values = p.sizes.iter().max().copied().unwrap_or(0);
     let bounds = (0..values).map(|value| ValueCount { value, low: 0, high: 1 }).collect();
@@ -26,12 +26,12 @@ pub(super) fn salldiffdp(p: P<'_, '_, '_>) -> Read {
     Ok(different(p, Price { cost, measure: Measure::Linear }))
 }
 
-/// `hard` and a cost that forbids.
+/// Consumes the metric `hard` and a cost that forbids.
 fn forbidding(p: P<'_, '_, '_>) -> Result<(), Error> {
     let _ = p.one_of("metric", &["hard"])?;
     match p.price("cost")? {
         FORBIDDEN => Ok(()),
-        // of .cfn: at least its bound
+        // in .cfn, the cost should be at least the bound
         _ if p.is_cfn() => Ok(()),
         _ => Err(p.tokens.error("a cost of at least top")),
     }
@@ -47,7 +47,7 @@ pub(super) fn walldiff(p: P<'_, '_, '_>) -> Read {
     Ok(different(p, price))
 }
 
-/// A value, the least and the largest number of variables that have it.
+/// Reads a value, and the least and the largest number of variables that may take it.
 fn value_count(p: P<'_, '_, '_>) -> Result<ValueCount, Error> {
     let value = p.value()?;
     Ok(ValueCount { value, low: p.bound("a lower bound")?, high: p.bound("an upper bound")? })
@@ -104,7 +104,7 @@ pub(super) fn wgcc(p: P<'_, '_, '_>) -> Read {
     Ok(counting(bounds(p)?, CountCost::Each(price)))
 }
 
-/// In `.wcsp` the parameters end with the line of the keyword.
+/// Reads parameters that, in `.wcsp`, end with the line of the keyword.
 fn on_one_line(p: P<'_, '_, '_>, read: impl FnOnce(P<'_, '_, '_>) -> Read) -> Read {
     let kind = read(p)?;
     if !p.is_cfn() {
@@ -113,7 +113,7 @@ fn on_one_line(p: P<'_, '_, '_>, read: impl FnOnce(P<'_, '_, '_>) -> Read) -> Re
     Ok(kind)
 }
 
-/// Items, none where the line of a `.wcsp` ends before their number.
+/// Reads a list of items, which is empty if the line of a `.wcsp` ends before their number.
 fn list_on_line<T>(
     p: P<'_, '_, '_>,
     tag: &str,
@@ -130,7 +130,8 @@ fn no_delta_costs(p: P<'_, '_, '_>) -> Result<(), Error> {
     }
 }
 
-/// Values of `.cfn` count by their names, wherever these differ between the variables.
+/// Returns the class of each value of each variable by name, if names differ between the variables of a `.cfn`, and
+/// translates the bounds to classes.
 fn by_name(p: P<'_, '_, '_>, bounds: &mut [ValueCount]) -> Option<Vec<Vec<u32>>> {
     let Form::Cfn { names, .. } = p.form else { return None };
     names.classes(p.scope, p.sizes, bounds)

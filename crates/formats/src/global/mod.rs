@@ -18,16 +18,16 @@ use crate::error::Error;
 use crate::globals::{Decomposer, Refusal};
 use crate::model::{Builder, Global, GlobalKind};
 
-/// What the parameters of a function make of it.
+/// The result of reading the parameters of a function.
 type Read = Result<GlobalKind, Error>;
 
-/// The parameters that are being taken.
+/// The parameters that are being read.
 type P<'a, 'p, 't> = &'a mut Parameters<'p, 't>;
 
-/// A global function of a file.
+/// A keyword of a global function.
 struct Keyword {
     name: &'static str,
-    /// The format that has it, where it is only one.
+    /// The only format that has the keyword; `None` if both have it.
     only: Option<&'static str>,
     read: fn(P<'_, '_, '_>) -> Read,
 }
@@ -91,17 +91,17 @@ static KEYWORDS: &[Keyword] = &[
     Keyword { name: "cfnconstraint", only: Some("cfn"), read: others::cfnconstraint },
 ];
 
-/// Where a global function of a file goes.
+/// The destination of a global function that is read.
 pub(super) struct Place<'p> {
     pub form: Form<'p>,
     pub scope: &'p [u32],
     pub builder: &'p mut Builder,
     pub decomposer: &'p mut Decomposer,
-    /// Reads a network of the file's format among the parameters.
+    /// Reads a nested network, in the file's format, among the parameters.
     pub nested: ReadNested,
 }
 
-/// The line of the list with a keyword that stands somewhere.
+/// Returns the entry of a keyword, which stands at position `at`; an error if it is unknown.
 fn known(
     tokens: &Tokens<'_>,
     keyword: &str,
@@ -118,8 +118,8 @@ fn known(
     })
 }
 
-/// Reads the parameters of the function whose keyword was taken, and adds it to the network. The number that it gets
-/// among all functions is in messages about it.
+/// Reads the parameters of a function after its keyword, and adds it to the network. Messages refer to the function by
+/// its number among all functions.
 pub(super) fn read(tokens: &mut Tokens<'_>, keyword: &str, at: tokens::Place, place: Place<'_>) -> Result<(), Error> {
     let Place { form, scope, builder, decomposer, nested } = place;
     let number = builder.function_count();

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub(crate) struct Names {
     variables: FxHashMap<Box<str>, u32>,
-    /// Of each variable; empty where its values are called v0, v1 and so on.
+    /// For each variable, its values by name; empty if they have the default names v0, v1 and so on.
     values: Vec<FxHashMap<Box<str>, u32>>,
     domains: Vec<u32>,
 }
@@ -28,18 +28,18 @@ impl Names {
         Ok(())
     }
 
-    /// Names a value of the variable declared last by the current word.
+    /// Sets the name of a value of the last declared variable; the name is the current word.
     pub fn declare_value(&mut self, name: &str, value: u32, tokens: &Tokens<'_>) -> Result<(), Error> {
         let known = self.values.last_mut().and_then(|values| values.insert(name.into(), value));
         known.map_or(Ok(()), |_| Err(tokens.error("a name that the variable's values do not have yet")))
     }
 
-    /// Sets the domain size of the variable declared last.
+    /// Sets the domain size of the last declared variable.
     pub fn set_domain(&mut self, domain: u32) {
         self.domains.push(domain);
     }
 
-    /// Takes a variable: its name or, where the first character is a digit, its index.
+    /// Consumes a variable: its name or, if the first character is a digit, its index.
     pub fn variable(&self, tokens: &mut Tokens<'_>) -> Result<u32, Error> {
         let word = tokens.peek()?;
         if word.first().is_some_and(u8::is_ascii_digit) {
@@ -50,7 +50,7 @@ impl Names {
         known.ok_or_else(|| tokens.error("the name of a variable, or its index"))
     }
 
-    /// Takes a value of a variable, in the same way.
+    /// Consumes a value of a variable: its name or, if the first character is a digit, its index.
     pub fn value(&self, variable: u32, tokens: &mut Tokens<'_>) -> Result<u32, Error> {
         let domain = self.domains[variable as usize];
         let word = tokens.peek()?;
@@ -69,8 +69,9 @@ impl Names {
         })
     }
 
-    /// For each variable of a scope the number that each value counts as by its name, and the bounds by these numbers:
-    /// a value there is the name that the first variable with so many values has for it. `None` where all names agree.
+    /// Returns, for each variable of a scope, the class of each value: values with equal names have equal classes.
+    /// Translates the bounds to classes; the name of a bound's value is taken from the first variable that has a value
+    /// of this index. Returns `None`, without a translation, if all names agree.
     pub fn classes(&self, scope: &[u32], sizes: &[u32], bounds: &mut [ValueCount]) -> Option<Vec<Vec<u32>>> {
         let mut numbers: FxHashMap<Box<str>, u32> = FxHashMap::default();
         let mut classes = Vec::with_capacity(scope.len());
@@ -88,7 +89,7 @@ impl Names {
             return None;
         }
         let class = |value: u32| classes.iter().find_map(|row| row.get(value as usize).copied());
-        // values of no variable stay apart from all classes
+        // values that no variable has stay distinct from all classes
         let beyond = numbers.len() as u32;
         for bound in bounds {
             bound.value = class(bound.value).unwrap_or(beyond.saturating_add(bound.value));

@@ -1,10 +1,10 @@
-//! The parameters of languages, functions of two numbers, and the rest.
+//! The parameters of global functions about languages, functions of two numbers, and others.
 
 use super::{Form, P, Read};
 use crate::error::Error;
 use crate::model::{Arithmetic, Automaton, Cost, FORBIDDEN, GlobalKind, Grammar, Network, Repair, add};
 
-/// Takes the states, starts, ends and transitions of an automaton, each of them with a cost where `costs`.
+/// Reads states, initial and final states and transitions of an automaton, each with a cost if `costs` is set.
 fn automaton(p: P<'_, '_, '_>, costs: bool, repair: Repair) -> Result<Automaton, Error> {
     p.tag("nb_states")?;
     let states = p.tokens.index(i32::MAX as u32, "a number of states")?;
@@ -22,7 +22,7 @@ fn automaton(p: P<'_, '_, '_>, costs: bool, repair: Repair) -> Result<Automaton,
             Ok((from, value, p.tokens.index(states, "a state")?, cost(p)?))
         })
     })?;
-    // only states that are named are kept: their number is the file's claim
+    // the number of states is a mere claim of the file, so only states that occur are kept
     let named = starts.iter().chain(&ends).map(|end| end.0).chain(transitions.iter().flat_map(|t| [t.0, t.2]));
     let states = named.max().map_or(0, |most| most + 1);
     if states > MOST_STATES {
@@ -31,7 +31,7 @@ fn automaton(p: P<'_, '_, '_>, costs: bool, repair: Repair) -> Result<Automaton,
     Ok(Automaton { states, starts, ends, transitions, repair })
 }
 
-/// States of an automaton: the costs of letters put in between each two of them take 128 MiB.
+/// The maximum number of states of an automaton: the insertion costs between all pairs of them take 128 MiB.
 const MOST_STATES: u32 = 1 << 12;
 
 pub(super) fn sregular(p: P<'_, '_, '_>) -> Read {
@@ -69,7 +69,7 @@ pub(super) fn sgrammar(p: P<'_, '_, '_>) -> Read {
             }
             Ok(())
         })?;
-        // the weights of rules count only where the metric says so
+        // the weights of rules count only if the metric is `weight`
         if !weighted {
             terminals.iter_mut().for_each(|rule| rule.2 = 0);
             pairs.iter_mut().for_each(|rule: &mut (u32, u32, u32, Cost)| rule.3 = 0);
@@ -108,7 +108,7 @@ pub(super) fn tree(p: P<'_, '_, '_>) -> Read {
     }
 }
 
-/// The parameters of functions of two numbers.
+/// Reads the numbers of a function of two variables.
 fn of_two<const N: usize>(p: P<'_, '_, '_>) -> Result<[i64; N], Error> {
     if p.scope.len() != 2 {
         return Err(p.tokens.error_with("two variables", format!("the scope has {}", p.scope.len())));
@@ -155,7 +155,7 @@ pub(super) fn equal(p: P<'_, '_, '_>) -> Read {
     Ok(GlobalKind::Arithmetic(Arithmetic::Equal { shift, most }))
 }
 
-/// A cost among numbers: forbidden from the limit on.
+/// Returns a cost that stands among plain numbers; it is forbidden if it reaches the limit.
 fn as_price(p: P<'_, '_, '_>, cost: i64) -> Result<Cost, Error> {
     match cost {
         ..0 => Err(p.tokens.error("a cost of at least 0")),
@@ -185,7 +185,7 @@ fn nested(p: P<'_, '_, '_>, network: Network, [low, high]: [Cost; 2], flags: [i6
     Ok(GlobalKind::Nested { network: network.into(), low, high })
 }
 
-/// Bounds of a network's cost, beyond any cost where the file has an infinite one.
+/// Normalises a bound on a nested network's cost: an infinite one becomes [`FORBIDDEN`], above any finite cost.
 fn beyond(cost: Cost) -> Cost {
     add(cost, 0)
 }

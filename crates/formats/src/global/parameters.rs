@@ -1,4 +1,4 @@
-//! Parameters of global functions as `.wcsp` and `.cfn` write them.
+//! Parameters of global functions in the syntax of `.wcsp` and `.cfn`.
 
 use super::Names;
 use crate::decimal::{self, is_at_least};
@@ -7,33 +7,34 @@ use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Measure, Network, Price, Target}
 use crate::tokens::Tokens;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The farthest bound of a sum: the distance from any sum to it exceeds every finite cost.
+/// The largest absolute bound of a sum: the distance of any sum to it exceeds every finite cost.
 const FARTHEST: i64 = 2 * FORBIDDEN;
 
-/// How a file writes parameters.
+/// The syntax of the parameters in a file.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'n> {
-    /// Numbers one after the other, counts before lists; costs from `top` on are forbidden.
+    /// The syntax of `.wcsp`: plain numbers, with counts before lists; costs from `top` on are forbidden.
     Wcsp {
-        /// The file's, or the largest number of 64 bits.
+        /// The file's upper bound, clamped to 64 bits.
         top: Cost,
-        /// The file's as it is written if it is larger than that.
+        /// The file's upper bound as written, if it exceeds 64 bits.
         beyond: Option<&'n [u8]>,
     },
-    /// Tags before values where `tagged`, lists in brackets; costs are decimals, `inf` is forbidden.
+    /// The syntax of `.cfn`: tags before values if `tagged`, and lists in brackets; costs are decimals, and `inf` is
+    /// forbidden.
     Cfn { tagged: bool, decimals: u32, maximise: bool, names: &'n Names, bound: &'n Bound },
 }
 
-/// The bound of a `.cfn`, as far as it decides what costs beyond [`COST_LIMIT`] mean.
+/// The bound of a `.cfn`, as needed to interpret costs above [`COST_LIMIT`].
 pub(crate) struct Bound {
-    /// The total that solutions stay below, clamped to 64 bits; the largest number if there is no such total.
+    /// The strict upper limit of the cost of solutions, clamped to 64 bits; `Cost::MAX` if there is none.
     pub top: Cost,
-    /// Whether a cost was forbidden because it is beyond [`COST_LIMIT`] and not below `top`.
+    /// Whether a cost was forbidden because it is at least both [`COST_LIMIT`] and `top`.
     pub passed: AtomicBool,
 }
 
 impl Bound {
-    /// Whether this cost alone reaches the bound.
+    /// Returns whether this cost alone reaches the bound and exceeds single costs, and records it.
     fn forbids(&self, cost: Cost) -> bool {
         let reaches = cost >= COST_LIMIT && cost >= self.top && self.top < Cost::MAX;
         if reaches {
@@ -44,7 +45,7 @@ impl Bound {
 }
 
 impl Form<'_> {
-    /// Takes a cost: in units, less is better.
+    /// Reads a cost, in units and in the sense of minimisation.
     pub fn cost(self, tokens: &mut Tokens<'_>, expected: &str) -> Result<Cost, Error> {
         match self {
             Form::Wcsp { top, beyond } => {
@@ -80,7 +81,7 @@ impl Form<'_> {
         }
     }
 
-    /// From where on costs are forbidden.
+    /// Returns the cost from which on global functions forbid.
     pub fn limit(self) -> Cost {
         match self {
             Form::Wcsp { top, .. } => top.min(FORBIDDEN),
@@ -89,21 +90,21 @@ impl Form<'_> {
     }
 }
 
-/// Reads a network that other text may follow; with the number of digits behind the point.
+/// Reads a network that other text may follow. Returns it with its number of decimal digits.
 pub(crate) type ReadNested = fn(&mut Tokens<'_>) -> Result<(Network, u32), Error>;
 
-/// The parameters of one function, taken one after the other.
+/// The parameters of one function, read in sequence.
 pub(crate) struct Parameters<'p, 't> {
     pub tokens: &'p mut Tokens<'t>,
     pub form: Form<'p>,
     pub scope: &'p [u32],
-    /// Domain sizes along the scope.
+    /// The domain sizes of the scope.
     pub sizes: &'p [u32],
     pub nested: ReadNested,
 }
 
 impl Parameters<'_, '_> {
-    /// Takes the tag of a value, in files with tags.
+    /// Consumes the tag of a value, in files with tags.
     pub fn tag(&mut self, tag: &str) -> Result<(), Error> {
         match self.form {
             Form::Cfn { tagged: true, .. } => take(self.tokens, tag),
@@ -111,16 +112,16 @@ impl Parameters<'_, '_> {
         }
     }
 
-    /// A number that sums are compared with.
+    /// Reads a tag and a number with which sums are compared.
     pub fn number(&mut self, tag: &str) -> Result<i64, Error> {
         self.tag(tag)?;
         self.bound(tag)
     }
 
-    /// A number, without a tag, that sums are compared with. Sums of weights and their distances to it fit 64 bits.
+    /// Reads a number with which sums are compared, clamped so that distances of sums to it fit 64 bits.
     pub fn bound(&mut self, expected: &str) -> Result<i64, Error> {
         let number = self.tokens.integer(expected)?;
-        // no sum comes near, and a unit of distance costs at least 1: further away is forbidden just as well
+        // no sum comes near this bound, and each unit of distance costs at least 1, so clamping still forbids
         Ok(number.clamp(-FARTHEST, FARTHEST))
     }
 
@@ -129,7 +130,7 @@ impl Parameters<'_, '_> {
         self.form.cost(self.tokens, "a cost")
     }
 
-    /// A cost of at least 0.
+    /// Reads a tag and a cost of at least 0.
     pub fn price(&mut self, tag: &str) -> Result<Cost, Error> {
         let cost = self.cost(tag)?;
         if cost >= 0 {
@@ -142,7 +143,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    /// One of the words, by its place in the list.
+    /// Reads a tag and one of these words, and returns its index.
     pub fn one_of(&mut self, tag: &str, words: &[&str]) -> Result<usize, Error> {
         self.tag(tag)?;
         let found = self.tokens.word(tag)?;
@@ -150,14 +151,14 @@ impl Parameters<'_, '_> {
         place.ok_or_else(|| self.tokens.error(format!("one of {}", words.join(" "))))
     }
 
-    /// A measure and a price.
+    /// Reads a measure and a price.
     pub fn measured(&mut self) -> Result<Price, Error> {
         let place = self.one_of("metric", &["hard", "lin", "var", "dec", "quad"])?;
         let measure = [Measure::Hard, Measure::Linear, Measure::Linear, Measure::Linear, Measure::Quadratic][place];
         Ok(Price { cost: self.price("cost")?, measure })
     }
 
-    /// A comparison with a number.
+    /// Reads a comparison operator and a number.
     pub fn comparison(&mut self, with: impl FnOnce(&mut Self) -> Result<i64, Error>) -> Result<Target, Error> {
         let place = self.one_of("comparator", &["==", "<=", "<", ">=", ">", "!="])?;
         let k = with(self)?;
@@ -171,12 +172,12 @@ impl Parameters<'_, '_> {
         ][place])
     }
 
-    /// The index of a value, perhaps of one that no variable has.
+    /// Reads the index of a value, which need not exist.
     pub fn value(&mut self) -> Result<u32, Error> {
         self.tokens.index(i32::MAX as u32, "a value")
     }
 
-    /// A variable of the scope, by its position there.
+    /// Reads a variable of the scope, and returns its position there.
     pub fn variable(&mut self) -> Result<u32, Error> {
         let variable = match self.form {
             Form::Wcsp { .. } => self.tokens.index(u32::MAX, "a variable")?,
@@ -186,7 +187,7 @@ impl Parameters<'_, '_> {
         place.map(|place| place as u32).ok_or_else(|| self.tokens.error("a variable of the function's scope"))
     }
 
-    /// Items after their number, or in brackets.
+    /// Reads a list of items: after their number in `.wcsp`, in brackets in `.cfn`.
     pub fn items<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T, Error>) -> Result<Vec<T>, Error> {
         let count = match self.form {
             Form::Wcsp { .. } => Some(self.tokens.count("the number of items")?),
@@ -195,13 +196,13 @@ impl Parameters<'_, '_> {
         self.counted(count, item)
     }
 
-    /// A tag, then items after their number, or in brackets.
+    /// Reads a tag and a list of items: after their number in `.wcsp`, in brackets in `.cfn`.
     pub fn list<T>(&mut self, tag: &str, item: impl FnMut(&mut Self) -> Result<T, Error>) -> Result<Vec<T>, Error> {
         self.tag(tag)?;
         self.items(item)
     }
 
-    /// A tag, then an item for each variable, without their number.
+    /// Reads a tag and an item for each variable, without a preceding number of items.
     pub fn for_each<T>(&mut self, tag: &str, item: impl FnMut(&mut Self) -> Result<T, Error>) -> Result<Vec<T>, Error> {
         self.tag(tag)?;
         let n = self.scope.len();
@@ -209,7 +210,7 @@ impl Parameters<'_, '_> {
         if list.len() == n { Ok(list) } else { Err(self.tokens.error(format!("{n} items, one for each variable"))) }
     }
 
-    /// So many items in `.wcsp`, those in brackets in `.cfn`.
+    /// Reads `count` items in `.wcsp`, or items in brackets in `.cfn`.
     pub fn counted<T>(
         &mut self,
         count: Option<usize>,
@@ -232,7 +233,7 @@ impl Parameters<'_, '_> {
         Ok(list)
     }
 
-    /// What stands in brackets of its own in `.cfn`.
+    /// Reads a group, which is enclosed in brackets in `.cfn`.
     pub fn group<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let brackets = matches!(self.form, Form::Cfn { .. });
         if brackets {
@@ -246,13 +247,13 @@ impl Parameters<'_, '_> {
         Ok(found)
     }
 
-    /// Whether the file is a `.cfn`.
+    /// Returns whether the file is a `.cfn`.
     pub fn is_cfn(&self) -> bool {
         matches!(self.form, Form::Cfn { .. })
     }
 }
 
-/// Takes an opening bracket.
+/// Consumes an opening bracket.
 pub(crate) fn open(tokens: &mut Tokens<'_>) -> Result<(), Error> {
     match tokens.word("an opening bracket")? {
         b"{" | b"[" => Ok(()),
@@ -260,7 +261,7 @@ pub(crate) fn open(tokens: &mut Tokens<'_>) -> Result<(), Error> {
     }
 }
 
-/// Takes a closing bracket if there is one.
+/// Consumes a closing bracket if it comes next. Returns whether it did.
 pub(crate) fn closes(tokens: &mut Tokens<'_>) -> Result<bool, Error> {
     let closes = matches!(tokens.peek()?, b"}" | b"]");
     if closes {
@@ -269,7 +270,7 @@ pub(crate) fn closes(tokens: &mut Tokens<'_>) -> Result<bool, Error> {
     Ok(closes)
 }
 
-/// Takes a certain word.
+/// Consumes this word.
 pub(crate) fn take(tokens: &mut Tokens<'_>, word: &str) -> Result<(), Error> {
     if tokens.word(&format!("`{word}`"))? == word.as_bytes() {
         return Ok(());

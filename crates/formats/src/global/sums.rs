@@ -1,10 +1,10 @@
-//! The parameters of functions that add weights.
+//! The parameters of global functions that add weights.
 
 use super::{P, Parameters, Read};
 use crate::error::Error;
 use crate::model::{GlobalKind, Linear, Measure, Price, Target};
 
-/// The weights of all values of all variables.
+/// Returns the weights of all values of all variables.
 fn weights(p: P<'_, '_, '_>, weight: impl Fn(usize, u32) -> i64) -> Vec<Vec<i64>> {
     let row = |(place, &size): (usize, &u32)| (0..size).map(|value| weight(place, value)).collect();
     p.sizes.iter().enumerate().map(row).collect()
@@ -67,7 +67,7 @@ pub(super) fn wdiverse(p: P<'_, '_, '_>) -> Read {
     Ok(linear(differs, Target::Within(distance, i64::MAX), Price::HARD))
 }
 
-/// Weights of this size leave room for their sums.
+/// Reads a weight, which must be small enough to leave room for sums.
 fn weight(p: P<'_, '_, '_>) -> Result<i64, Error> {
     let weight = p.tokens.integer("a weight")?;
     if weight.abs() < 1 << 40 { Ok(weight) } else { Err(p.tokens.error("a weight within ±2^40")) }
@@ -85,7 +85,7 @@ pub(super) fn knapsack(p: P<'_, '_, '_>) -> Read {
     Ok(at_least_weight(weights, capacity, Vec::new()))
 }
 
-/// Adds a weight to a value that the variable has.
+/// Adds to the weight of a value, if the variable has that value.
 fn enter(weights: &mut [Vec<i64>], place: u32, value: u32, weight: i64) {
     if let Some(own) = weights[place as usize].get_mut(value as usize) {
         *own = own.saturating_add(weight);

@@ -1,4 +1,4 @@
-//! Global cost functions as text, in the keywords that both `.wcsp` and `.cfn` have.
+//! Global cost functions as text, with the keywords that both `.wcsp` and `.cfn` have.
 
 use crate::decimal;
 use crate::model::{
@@ -8,19 +8,19 @@ use crate::model::{
 use std::fmt::Display;
 use std::io;
 
-/// Weights of a knapsack are below this.
+/// The strict upper limit of the weights of a knapsack.
 const MOST_WEIGHT: i64 = 1 << 40;
 
-/// The format of the text.
+/// The syntax of the text.
 #[derive(Clone, Copy)]
 pub(crate) enum Style<'n> {
-    /// Numbers one after the other; forbidden costs are `top`.
+    /// The syntax of `.wcsp`: plain numbers; forbidden costs are written as `top`.
     Wcsp { top: Cost, nested: WriteNested },
-    /// Tags and brackets; costs are decimals.
+    /// The syntax of `.cfn`: tags and brackets; costs are decimals.
     Cfn { units: &'n Units, nested: WriteNested },
 }
 
-/// Writes a network of the format among the parameters of a function.
+/// Writes a nested network in the file's format among the parameters of a function.
 type WriteNested = fn(&Network, &mut dyn io::Write) -> io::Result<()>;
 
 /// A global function as text.
@@ -29,8 +29,8 @@ pub(crate) struct Written {
     pub parameters: String,
 }
 
-/// Returns for each global function of a network the functions that together equal it, in the order of the file; `None`
-/// if one of them has no such form.
+/// Returns, for each global function of a network in file order, functions that together equal it; `None` if one of
+/// them cannot be expressed.
 pub(crate) fn written<'n>(network: &'n Network, style: impl Fn(&Global) -> Style<'n>) -> Option<Vec<Vec<Written>>> {
     let one = |global: &'n Global| {
         let style = style(global);
@@ -39,7 +39,8 @@ pub(crate) fn written<'n>(network: &'n Network, style: impl Fn(&Global) -> Style
     network.globals().map(one).collect()
 }
 
-/// Whether the function forbids the same in the new file, where another cost may be the limit of single functions.
+/// Returns whether a function forbids the same tuples in the new file, which may have another limit on the costs of
+/// single functions.
 fn keeps_limit(network: &Network, global: &Global, style: Style<'_>) -> bool {
     let limit = match style {
         Style::Wcsp { top, .. } => top,
@@ -134,7 +135,7 @@ fn all(global: &Global, style: Style<'_>) -> Option<Vec<Written>> {
     }
 }
 
-/// A comparison that keywords have.
+/// A comparison that the formats have.
 #[derive(Clone, Copy)]
 enum Side {
     Equal(i64),
@@ -150,7 +151,8 @@ impl Side {
     }
 }
 
-/// Returns the comparisons of a target: what is off is off on one side only.
+/// Returns the comparisons that together express a target: any number deviates from at most one of them. `None` if the
+/// target is an empty interval.
 fn sides(target: Target) -> Option<Vec<Side>> {
     Some(match target {
         Target::Not(k) => vec![Side::Not(k)],
@@ -227,7 +229,7 @@ fn linear_parts(global: &Global, linear: &Linear, style: Style<'_>) -> Option<Ve
     Some(parts)
 }
 
-/// The comparison with 0 of a difference.
+/// Returns the comparisons of a difference with 0; `None` if the target is another number.
 fn shifted(target: Target) -> Option<Vec<Side>> {
     match target {
         Target::Within(0, 0) | Target::Within(i64::MIN, 0) | Target::Within(0, i64::MAX) | Target::Not(0) => {
@@ -255,7 +257,8 @@ fn same_part(global: &Global, same: &Same, style: Style<'_>) -> Option<Vec<Writt
     Some(vec![Written { keyword, parameters: text.text }])
 }
 
-/// A function of two numbers; costs among its numbers are integers.
+/// Returns the keyword and the numbers of a function of two numbers; `None` if the format cannot express it, because
+/// costs among these numbers must be integers.
 fn of_two(arithmetic: &Arithmetic, style: Style<'_>) -> Option<(&'static str, Vec<i64>)> {
     let price = |cost: Cost| match style {
         Style::Wcsp { top, .. } if cost >= top => Some(top).filter(|&top| top < FORBIDDEN),
@@ -296,7 +299,7 @@ fn nested(network: &Network, bounds: [Cost; 2], style: Style<'_>) -> Option<Writ
     })
 }
 
-/// Parameters as they are written.
+/// The text of parameters while it is written.
 struct Text<'n> {
     style: Style<'n>,
     text: String,
@@ -363,14 +366,14 @@ impl Text<'_> {
         whole
     }
 
-    /// Items, after their number in `.wcsp`.
+    /// Appends a list of items, preceded by their number in `.wcsp`.
     fn list<T>(self, tag: &str, items: impl IntoIterator<Item = T>, item: impl FnMut(Self, T) -> Self) -> Self {
         let items: Vec<T> = items.into_iter().collect();
         let sizes = [items.len()];
         self.sizes(&sizes).counted(tag, items, item)
     }
 
-    /// Numbers of items that only `.wcsp` states.
+    /// Appends numbers of items, which only `.wcsp` states.
     fn sizes(self, sizes: &[usize]) -> Self {
         match self.style {
             Style::Wcsp { .. } => sizes.iter().fold(self, Text::plain),
@@ -427,7 +430,7 @@ impl Text<'_> {
             form(text, 1).group(|text| cost(text.plain(symbol).plain(left).plain(right), own))
         };
         match text.style {
-            // one list of both kinds of rules
+            // one list for both kinds of rules
             Style::Wcsp { .. } => {
                 let text = text.sizes(&[terminals.len() + pairs.len()]);
                 let text = terminals.iter().fold(text, terminal);

@@ -1,4 +1,4 @@
-//! Global functions written and read again.
+//! Tests that write global functions and read them again.
 
 use crate::check::evaluate;
 use crate::model::Network;
@@ -10,7 +10,7 @@ fn read(text: &[u8], format: Format) -> Network {
     network.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(text)))
 }
 
-/// Three variables of three values.
+/// Keywords and parameters of functions over three variables with three values.
 const PARAMETERS: [&str; 22] = [
     "salldiff var 10",
     "salldiff dec 3",

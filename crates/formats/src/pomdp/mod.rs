@@ -1,8 +1,9 @@
-//! `.POMDP` (Cassandra) and `.dpomdp` (the MADP toolbox): one grammar, in which `agents:` makes actions and
-//! observations joint ones.
+//! The formats `.POMDP` (Cassandra) and `.dpomdp` (the MADP toolbox). Both have one grammar, in which `agents:` makes
+//! actions and observations joint ones.
 //!
-//! The preamble (`discount values states actions observations agents start`) comes first, then lines `T:`, `O:` and
-//! `R:` of an entry, a row or a matrix. Later lines override earlier ones; `*` is all; names or numbers.
+//! The preamble (`discount values states actions observations agents start`) is followed by lines `T:`, `O:` and `R:`,
+//! each of which states an entry, a row or a matrix. Later lines override earlier ones. Fields are names or numbers,
+//! and `*` means all.
 
 mod rewards;
 mod select;
@@ -21,24 +22,25 @@ use select::select;
 use table::{Given, ROUNDED, Table, sums_to};
 use words::{Word, Words};
 
-/// Most states, joint actions or joint observations.
+/// The maximum number of states, of joint actions, or of joint observations.
 const MOST: usize = 1 << 20;
-/// Words that stand for numbers of a row or a matrix.
+/// Words that stand for the numbers of a row or a matrix.
 const WORDS: [&str; 3] = ["uniform", "identity", "reset"];
 
-/// Reads a decision process of one or several agents; the extension does not matter.
+/// Reads a POMDP of one or several agents; the file extension does not matter.
 ///
 /// # Errors
-/// A file that cannot be read or parsed, with line and column; [`Error::Stopped`] once `stop` is set.
+/// Returns an error if the file cannot be read or parsed, with line and column, and [`Error::Stopped`] if `stop` is
+/// set.
 pub fn read_pomdp(source: &Source, stop: &Stop) -> Result<(Pomdp, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
     parse_pomdp(&String::from_utf8_lossy(&text), &source.to_string(), stop)
 }
 
-/// The same from a text; `name` is its name in messages.
+/// Parses a POMDP from a text; `name` names it in messages.
 ///
 /// # Errors
-/// As [`read_pomdp`].
+/// Returns an error if the text cannot be parsed, with line and column, and [`Error::Stopped`] if `stop` is set.
 pub fn parse_pomdp(text: &str, name: &str, stop: &Stop) -> Result<(Pomdp, Vec<Warning>), Error> {
     let words = Words::new(text, name);
     let mut reader = Reader {
@@ -57,7 +59,7 @@ pub fn parse_pomdp(text: &str, name: &str, stop: &Stop) -> Result<(Pomdp, Vec<Wa
     reader.body(name)
 }
 
-/// The preamble as it is read.
+/// The preamble while it is read.
 struct Reader<'a> {
     words: Words<'a>,
     stop: &'a Stop,
@@ -66,7 +68,7 @@ struct Reader<'a> {
     discount: Option<f64>,
     cost: bool,
     states: Vec<String>,
-    /// For each agent.
+    /// The actions of each agent.
     actions: Vec<Vec<String>>,
     observations: Vec<Vec<String>>,
     start: Option<Vec<f64>>,
@@ -129,7 +131,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A list of names up to the next keyword, or their number.
+    /// Reads a list of names up to the next keyword, or their number.
     fn list(&mut self, what: &str) -> Result<Vec<String>, Error> {
         let mut words = Vec::new();
         while let Some(word) = self.words.peek(0) {
@@ -142,7 +144,7 @@ impl<'a> Reader<'a> {
         self.names(&words, what)
     }
 
-    /// A list for each agent, a line each; for a single one as [`list`](Self::list).
+    /// Reads a list for each agent, one in each line; for a single agent it is a [`list`](Self::list).
     fn lists(&mut self, what: &str) -> Result<Vec<Vec<String>>, Error> {
         if !self.several {
             return Ok(vec![self.list(what)?]);
@@ -165,7 +167,7 @@ impl<'a> Reader<'a> {
         Ok(lists)
     }
 
-    /// Names, or the numbers that stand for them.
+    /// Returns the names, or numbers as names if only their count is given.
     fn names(&self, words: &[Word<'a>], what: &str) -> Result<Vec<String>, Error> {
         let [first, ..] = words else { return Err(self.words.error(self.words.peek(0), what, None)) };
         if let ([count], true) = (words, first.is_number()) {
@@ -189,7 +191,7 @@ impl<'a> Reader<'a> {
         Ok(words.iter().map(|word| word.text.to_string()).collect())
     }
 
-    /// The distribution at the beginning.
+    /// Reads the initial distribution.
     fn start(&mut self) -> Result<Vec<f64>, Error> {
         if self.states.is_empty() {
             return Err(self.words.error(self.words.peek(0), "`states:` before `start`", None));
@@ -206,7 +208,7 @@ impl<'a> Reader<'a> {
         }
         self.words.colon()?;
         let word = self.words.peek(0);
-        // names are states; so are numbers if there are too few for probabilities, but for a single state
+        // names are states; a single number is a state too, unless there is just one state
         let is_list =
             word.is_some_and(|word| !WORDS.contains(&word.text) && (!word.is_number() || n > 1 && self.listed() == 1));
         if is_list {
@@ -226,7 +228,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The words before the next keyword, of which two are counted at most.
+    /// Returns the number of words before the next keyword, counting at most two.
     fn listed(&self) -> usize {
         let is_one = |ahead: usize| {
             let includes = self.words.is(ahead + 1, "include") || self.words.is(ahead + 1, "exclude");
@@ -236,7 +238,7 @@ impl<'a> Reader<'a> {
         (0..2).take_while(|&ahead| is_one(ahead)).count()
     }
 
-    /// Takes states up to the next keyword; whether each state is one of them.
+    /// Consumes states up to the next keyword. Returns for each state whether it is listed.
     fn listed_states(&mut self) -> Result<Vec<bool>, Error> {
         let mut chosen = vec![false; self.states.len()];
         while self.listed() > 0 {
@@ -247,7 +249,7 @@ impl<'a> Reader<'a> {
         Ok(chosen)
     }
 
-    /// The uniform distribution over the chosen states.
+    /// Returns the uniform distribution over the chosen states.
     fn uniform_over(&self, chosen: &[bool]) -> Result<Vec<f64>, Error> {
         let count = chosen.iter().filter(|&&chosen| chosen).count();
         if count == 0 {
@@ -256,7 +258,7 @@ impl<'a> Reader<'a> {
         Ok(chosen.iter().map(|&chosen| if chosen { 1.0 / count as f64 } else { 0.0 }).collect())
     }
 
-    /// Takes numbers, or a word for them.
+    /// Consumes `count` numbers, or a word that stands for them.
     fn given(&mut self, count: usize, square: bool) -> Result<Given<'a>, Error> {
         let Some(first) = self.words.peek(0) else {
             return Err(self.words.error(None, "uniform or probabilities", None));
@@ -284,11 +286,12 @@ impl<'a> Reader<'a> {
     fn probability(&mut self) -> Result<f64, Error> {
         let place = self.words.peek(0);
         let number = self.words.number("a probability")?;
-        // what rows sum to is checked at the end, as later lines may change them
+        // sums of rows are checked at the end, because later lines may change them
         if number >= 0.0 { Ok(number) } else { Err(self.words.error(place, "a probability of at least 0", None)) }
     }
 
-    /// Whether another field follows, after a colon: in files of several agents a colon may precede numbers too.
+    /// Consumes a colon, and returns whether another field follows: in files of several agents a colon may precede
+    /// numbers too.
     fn field(&mut self, words: usize) -> bool {
         if !self.words.takes_colon() {
             return false;
@@ -300,7 +303,7 @@ impl<'a> Reader<'a> {
         !WORDS.contains(&first.text) && (!first.is_number() || self.words.is(words, ":"))
     }
 
-    /// Names or numbers of states (list 0), joint actions (1) or joint observations (2) that a field speaks of.
+    /// Returns the indices of states (list 0), joint actions (1) or joint observations (2) that a field selects.
     fn selection(&mut self, list: usize, what: &str) -> Result<Vec<usize>, Error> {
         let states = [std::mem::take(&mut self.states)];
         let lists: &[Vec<String>] = match list {
@@ -374,7 +377,7 @@ impl<'a> Reader<'a> {
         Ok((pomdp, warnings))
     }
 
-    /// The rest of a line `T:` or `O:`, whose columns are of the list of that number.
+    /// Reads the rest of a line `T:` or `O:`; `list` determines what its columns are.
     fn probabilities(&mut self, table: &mut Table, actions: &[usize], start: &[f64], list: usize) -> Result<(), Error> {
         let (rows, columns) = (table.rows, table.columns);
         let all: Vec<usize> = (0..rows).collect();
@@ -402,7 +405,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The rest of a line `R:`.
+    /// Reads the rest of a line `R:`.
     fn reward(&mut self, actions: Vec<usize>, n: usize, observed: usize) -> Result<Reward, Error> {
         let all = |chosen: Vec<usize>| (chosen.len() == 1 || n == 1).then(|| chosen[0]);
         if !self.field(1) {

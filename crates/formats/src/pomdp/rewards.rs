@@ -1,19 +1,19 @@
-//! Rewards that may depend on the next state and on what is observed, folded into expectations.
+//! Rewards that may depend on the next state and the observation, reduced to expectations.
 
 use crate::model::SparseRows;
 
 /// The numbers of a line `R:`.
 #[derive(Debug)]
 pub(super) enum Amount {
-    /// One for all.
+    /// One number for all cases.
     One(f64),
-    /// One for each observation.
+    /// A number for each observation.
     Row(Vec<f64>),
-    /// One for each next state and observation.
+    /// A number for each next state and observation.
     Matrix(Vec<f64>),
 }
 
-/// A line `R:`; nothing stands for all.
+/// A line `R:`; `None` means all.
 #[derive(Debug)]
 pub(super) struct Reward {
     pub actions: Vec<usize>,
@@ -24,7 +24,7 @@ pub(super) struct Reward {
 }
 
 impl Reward {
-    /// What it says of a next state and an observation, if anything.
+    /// Returns the reward for a next state and an observation; `None` if the line does not apply to them.
     fn of(&self, next: usize, seen: usize, observations: usize) -> Option<f64> {
         let here = self.next.is_none_or(|own| own == next) && self.seen.as_ref().is_none_or(|own| own.contains(&seen));
         here.then(|| match &self.amount {
@@ -35,8 +35,8 @@ impl Reward {
     }
 }
 
-/// For each state, the expected reward of an action: the last line that speaks of a case holds for it, 0 where none
-/// does.
+/// Returns the expected reward of an action in each state. In each case the last line that applies counts; if there is
+/// none, the reward is 0.
 pub(super) fn expected(
     action: usize,
     rewards: &[Reward],
@@ -54,7 +54,7 @@ pub(super) fn expected(
         }
     }
     let fold = |state: usize| {
-        // newest first
+        // latest line first
         let (mut own, mut all) = (of_state[state].iter().rev().peekable(), of_all.iter().rev().peekable());
         let mut lines = Vec::new();
         while let Some(&&line) = own.peek().max(all.peek()) {

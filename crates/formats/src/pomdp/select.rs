@@ -1,10 +1,11 @@
-//! Names and numbers of a field.
+//! Resolution of the names and numbers of a field.
 
 use super::words::{Word, Words};
 use crate::error::Error;
 use crate::text::names;
 
-/// Takes the words of a field: `*`, or a name or number for each list; returns joint numbers, the last list fastest.
+/// Consumes the words of a field: `*`, or a name or number for each list. Returns joint indices, with the last list
+/// varying fastest.
 pub(super) fn select(words: &mut Words<'_>, lists: &[Vec<String>], what: &str) -> Result<Vec<usize>, Error> {
     let all = lists.iter().map(Vec::len).product::<usize>();
     let index = |word: Word<'_>, list: &[String]| match word.text.parse::<usize>() {

@@ -1,13 +1,13 @@
-//! Rows of probabilities as they are read.
+//! Rows of probabilities while they are read.
 
 use super::words::{Word, Words};
 use crate::error::{Error, Warning};
 use crate::model::SparseRows;
 
-/// A row of probabilities may miss the sum of 1 by this, with a warning from the smaller number on.
+/// The deviations of a row's sum from 1 that produce a warning and an error.
 pub(super) const ROUNDED: (f64, f64) = (1e-9, 1e-3);
 
-/// Numbers of a row or a matrix, of which a word may stand for all.
+/// The numbers of a row or a matrix, or a word that stands for them.
 pub(super) enum Given<'a> {
     Uniform,
     Identity,
@@ -66,7 +66,7 @@ impl Table {
         Ok(())
     }
 
-    /// The rows of each action, each of which must sum to 1.
+    /// Returns the rows of each action after checking that each sums to 1.
     pub fn finish(
         self,
         words: &Words<'_>,

@@ -173,7 +173,7 @@ fn errors_have_places() {
     }
 }
 
-/// Whatever a text holds, it is read or refused.
+/// Mutated texts are read or refused, without a panic.
 #[test]
 fn mutated_texts_are_no_panic() {
     let mut rng = Rng::new(11);

@@ -1,9 +1,9 @@
-//! Words of a text in which colons stand for themselves and `#` begins a comment to the end of its line.
+//! Words of a text in which a colon is a word by itself and `#` begins a comment up to the end of the line.
 
 use crate::error::{Error, ParseError};
 use crate::text::quote;
 
-/// A word and its place, both from 1.
+/// A word with its line and column, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word<'a> {
     pub text: &'a str,
@@ -12,7 +12,7 @@ pub(super) struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Whether it begins like a number.
+    /// Returns whether the word begins like a number.
     pub fn is_number(&self) -> bool {
         self.text.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'))
     }
@@ -29,24 +29,24 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Of a text; `file` is its name in messages.
+    /// Starts at the beginning of a text; `file` names it in messages.
     pub fn new(text: &'a str, file: &'a str) -> Self {
         Words { file, text: text.strip_prefix('\u{feff}').unwrap_or(text), at: 0, line: 1, line_start: 0 }
     }
 
-    /// The word so many places ahead, without taking it.
+    /// Returns the word `ahead` words after the next one, without consuming any.
     pub fn peek(&self, ahead: usize) -> Option<Word<'a>> {
         let mut words = self.clone();
         (0..ahead).try_for_each(|_| words.take().map(drop))?;
         words.take()
     }
 
-    /// Whether that word is this one.
+    /// Returns whether the word `ahead` words after the next one equals `text`.
     pub fn is(&self, ahead: usize, text: &str) -> bool {
         self.peek(ahead).is_some_and(|word| word.text == text)
     }
 
-    /// Takes a word.
+    /// Consumes the next word; `None` at the end.
     pub fn take(&mut self) -> Option<Word<'a>> {
         let bytes = self.text.as_bytes();
         loop {
@@ -72,12 +72,12 @@ impl<'a> Words<'a> {
         Some(word)
     }
 
-    /// Takes a word, which must be there.
+    /// Consumes the next word, which must exist.
     pub fn expect(&mut self, expected: &str) -> Result<Word<'a>, Error> {
         self.take().ok_or_else(|| self.error(None, expected, None))
     }
 
-    /// Takes a colon.
+    /// Consumes a colon.
     pub fn colon(&mut self) -> Result<(), Error> {
         match self.take() {
             Some(Word { text: ":", .. }) => Ok(()),
@@ -85,19 +85,19 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Takes a colon if one is next.
+    /// Consumes a colon if it comes next. Returns whether it did.
     pub fn takes_colon(&mut self) -> bool {
         self.is(0, ":") && self.take().is_some()
     }
 
-    /// Takes a number.
+    /// Consumes a finite number.
     pub fn number(&mut self, expected: &str) -> Result<f64, Error> {
         let word = self.expect(expected)?;
         let number = word.text.parse::<f64>().ok().filter(|number| number.is_finite() && word.is_number());
         number.ok_or_else(|| self.error(Some(word), expected, None))
     }
 
-    /// An error about a word, or about the end of the file.
+    /// Returns an error about a word, or about the end of the file if `word` is `None`.
     pub fn error(&self, word: Option<Word<'_>>, expected: impl Into<String>, hint: Option<String>) -> Error {
         let (found, line, column) = match word {
             Some(word) => (quote(word.text), word.line, word.column),

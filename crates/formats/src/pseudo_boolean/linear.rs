@@ -1,4 +1,4 @@
-//! Constraints of sums of bits, with coefficients of any size.
+//! Constraints on sums of Boolean variables, with coefficients of any size.
 
 use super::products::Products;
 use super::{DENSE, Product, add_tuple};
@@ -10,7 +10,8 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use std::collections::BTreeMap;
 
-/// Constraints of up to this number of bits whose coefficients pass 64 bits, or that have products, are tables.
+/// The largest number of Boolean variables of a constraint that becomes a table because it has products, or
+/// coefficients that exceed 64 bits.
 const TABLE: usize = 10;
 
 /// The comparison of a constraint.
@@ -21,7 +22,7 @@ pub(super) enum Shape {
     Equal,
 }
 
-/// A sum of weighted bits and the range it must stay in.
+/// A weighted sum of Boolean variables and products, and the interval in which it must lie.
 #[derive(Clone, Default)]
 pub(super) struct Constraint {
     weights: BTreeMap<u32, BigInt>,
@@ -32,7 +33,7 @@ pub(super) struct Constraint {
     most: Option<BigInt>,
 }
 
-/// Where the functions of constraints go.
+/// The destination of the functions of constraints.
 pub(super) struct Network<'n> {
     pub builder: &'n mut Builder,
     pub decomposer: &'n mut Decomposer,
@@ -41,7 +42,7 @@ pub(super) struct Network<'n> {
 }
 
 impl Constraint {
-    /// Adds a product of literals.
+    /// Adds a weighted product of literals.
     pub fn add(&mut self, weight: BigInt, product: Product) {
         let mut literals = product.iter();
         match (literals.next(), literals.next()) {
@@ -57,17 +58,17 @@ impl Constraint {
         *self.weights.entry(variable).or_default() += if negated { -weight } else { weight };
     }
 
-    /// Sets the range.
+    /// Sets the interval.
     pub fn close(&mut self, shape: Shape, bound: &BigInt) {
         self.least = (shape != Shape::AtMost).then(|| bound.clone());
         self.most = (shape != Shape::AtLeast).then(|| bound.clone());
     }
 
-    /// Adds the functions that cost this where the constraint is violated: a table of few bits if it has products,
-    /// otherwise a linear one, with a bit for each product.
+    /// Adds functions that cost `cost` if the constraint is violated: a table if it has products and few variables,
+    /// otherwise a linear function, with a new variable for each product.
     ///
     /// # Errors
-    /// Coefficients that 64-bit sums do not hold, or a function that is too large.
+    /// Returns a [`Refusal`] if 64-bit sums cannot hold the coefficients, or if a function is too large.
     pub fn add_to(&self, network: &mut Network<'_>, cost: Cost) -> Result<(), Refusal> {
         if cost == 0 {
             return Ok(());
@@ -90,7 +91,7 @@ impl Constraint {
         plain.linear().add_to(network, cost)
     }
 
-    /// The sum without its constant and weights of 0.
+    /// Returns the sum without its constant and its zero weights.
     fn linear(&self) -> Weighted {
         let weights = self.weights.iter().filter(|(_, weight)| **weight != BigInt::ZERO);
         let bound = |bound: &Option<BigInt>| bound.as_ref().map(|bound| bound - &self.constant);
@@ -98,7 +99,7 @@ impl Constraint {
         Weighted { weights, least: bound(&self.least), most: bound(&self.most) }
     }
 
-    /// Adds a table over these bits, which include all of the sum.
+    /// Adds a table over these variables, which include all variables of the sum.
     fn add_table(&self, builder: &mut Builder, scope: Vec<u32>, cost: Cost) -> Result<(), ModelError> {
         let costs = (0..1usize << scope.len()).map(|index| {
             let bit = |v: u32| {
@@ -121,7 +122,7 @@ impl Constraint {
     }
 }
 
-/// A sum of bits with weights that are not 0, and the range it must stay in.
+/// A sum of Boolean variables with nonzero weights, and the interval in which it must lie.
 struct Weighted {
     weights: Vec<(u32, BigInt)>,
     least: Option<BigInt>,
@@ -129,7 +130,7 @@ struct Weighted {
 }
 
 impl Weighted {
-    /// The least and the largest sum.
+    /// Returns the least and the largest possible sum.
     fn range(&self) -> (BigInt, BigInt) {
         let side = |is_low: bool| {
             let own =
@@ -150,7 +151,7 @@ impl Weighted {
                 (Some(least), None) => *least > high,
                 (None, Some(most)) => *most < low,
             };
-            // both ends may be out of reach even where neither is alone
+            // an interval may contain no possible sum although each of its ends alone can be reached
             if is_empty || self.least.as_ref().is_some_and(|least| *least > high) {
                 let _ = network.builder.dense(&[], vec![cost]).map_err(Refusal::from)?;
                 return Ok(());
@@ -163,7 +164,7 @@ impl Weighted {
             }
         }
         match (self.least.take(), self.most.take()) {
-            // a violated equation is violated on one side
+            // a violated equation is violated on exactly one side
             (Some(least), Some(most)) => {
                 let weights = self.weights.clone();
                 Weighted { weights, least: Some(least), most: None }.add_to(network, cost)?;
@@ -183,8 +184,8 @@ impl Weighted {
         }
     }
 
-    /// Makes the weights smaller without a change of meaning: divides them by their greatest common divisor, or cuts
-    /// those that alone decide a comparison. Returns false if neither helps.
+    /// Makes the weights smaller without changing the constraint: divides them by their greatest common divisor, or
+    /// caps those that alone decide the comparison. Returns false if neither is possible.
     fn shrink(&mut self, low: &BigInt) -> bool {
         let divisor = self.weights.iter().fold(BigInt::ZERO, |divisor, (_, weight)| divisor.gcd(weight));
         if divisor > BigInt::from(1) {
@@ -193,7 +194,7 @@ impl Weighted {
             self.most = self.most.take().map(|most| most.div_floor(&divisor));
             return true;
         }
-        // as a sum of literals with positive weights that must reach this much
+        // rewritten as a sum of literals with positive weights that must reach this bound
         let high: BigInt = self.range().1;
         let reach = match (&self.least, &self.most) {
             (Some(least), None) => least - low,
@@ -215,10 +216,10 @@ impl Weighted {
         true
     }
 
-    /// Adds the function whose sums fit 64 bits: a clause where one assignment of few bits violates the constraint,
-    /// otherwise a global function.
+    /// Adds a constraint whose sums fit 64 bits: as a clause if few variables are involved and one assignment violates
+    /// it, otherwise as a global function.
     fn add_small(self, network: &mut Network<'_>, cost: Cost) -> Result<(), Refusal> {
-        // sums below the limit on costs, and bounds between them
+        // sums and bounds are below the limit on costs
         let fits = |number: &BigInt| i64::try_from(number).unwrap_or(i64::MAX);
         let scope: Vec<u32> = self.weights.iter().map(|&(v, _)| v).collect();
         let weights: Vec<i64> = self.weights.iter().map(|(_, weight)| fits(weight)).collect();
@@ -226,9 +227,9 @@ impl Weighted {
         let high: i64 = weights.iter().map(|&weight| weight.max(0)).sum();
         let least = self.least.as_ref().map_or(low, fits);
         let most = self.most.as_ref().map_or(high, fits);
-        // the smallest step away from either end
+        // the least change of the sum from either extreme
         let step = weights.iter().map(|weight| weight.abs()).min().unwrap_or(0);
-        // whether the one assignment that violates it has the least sum or the largest
+        // whether the only violating assignment has the least (true) or the largest sum (false)
         let violated = match (low < least, high > most) {
             (true, false) if low + step >= least => Some(true),
             (false, true) if high - step <= most => Some(false),

@@ -1,11 +1,11 @@
-//! Bits that stand for products of literals in constraints of many bits.
+//! Boolean variables that stand for products of literals, in constraints with many variables.
 
 use super::{DENSE, Product};
 use crate::error::ModelError;
 use crate::model::{Builder, FORBIDDEN, Variable};
 use rustc_hash::FxHashMap;
 
-/// The bits of products, each defined once.
+/// The variables of products, each defined once.
 pub(super) struct Products {
     /// The names of the variables of the file.
     names: Vec<Box<str>>,
@@ -13,13 +13,13 @@ pub(super) struct Products {
 }
 
 impl Products {
-    /// Creates no bits yet, behind variables of these names.
+    /// Makes an empty collection; `names` are the names of the file's variables.
     pub fn new(names: Vec<Box<str>>) -> Self {
         Products { names, bits: FxHashMap::default() }
     }
 
-    /// Returns the bit of a product, which is 1 where all literals are. A new one is a variable behind those of the
-    /// file, called like `x1*~x2`.
+    /// Returns the variable of a product, which is 1 if all of its literals are true. If it is new, it is added to the
+    /// network behind the file's variables, with a name such as `x1*~x2`.
     pub fn bit(&mut self, builder: &mut Builder, product: &Product) -> Result<u32, ModelError> {
         let literals: Vec<(u32, bool)> = product.iter().map(|(&v, &negated)| (v, negated)).collect();
         if let Some(&bit) = self.bits.get(&literals) {

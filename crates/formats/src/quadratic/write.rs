@@ -1,4 +1,4 @@
-//! Writes `.qpbo` and `.sparse`: the coefficients of a sum of functions of one and two bits.
+//! Writes `.qpbo` and `.sparse` files: the coefficients of a sum of functions of one and two Boolean variables.
 
 use crate::model::{FORBIDDEN, Network};
 use crate::writing::as_tables;
@@ -6,20 +6,20 @@ use crate::writing::{decimal, entries, refuse, refuse_top, refuse_values};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Four times the coefficients of a sum, so that those of spins are integers, too.
+/// The coefficients of a sum, times four, so that those of spins are integers too.
 #[derive(Default)]
 struct Coefficients {
     constant: i128,
     linear: BTreeMap<u32, i128>,
-    /// The smaller variable first.
+    /// The coefficients of pairs, by the pair with the smaller variable first.
     pairs: BTreeMap<[u32; 2], i128>,
 }
 
-/// Writes a `.qpbo`: bits, or spins where only these need no constant.
+/// Writes a `.qpbo` file, of Boolean variables, or of spins if only these need no constant.
 ///
 /// # Errors
-/// Errors of writing; what such sums cannot hold: other variables, three in a function, forbidden values, a constant,
-/// a limit on totals.
+/// Returns errors of writing to `out`, and [`io::ErrorKind::InvalidInput`] for what such sums cannot express: other
+/// variables, functions of three variables, forbidden values, a constant, a limit on the cost of solutions.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let bits = Coefficients::of_bits(network)?;
     let spins = bits.of_spins();
@@ -31,10 +31,12 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Writes a `.sparse`.
+/// Writes a `.sparse` file.
 ///
 /// # Errors
-/// As [`write`], and maximisation.
+/// Returns errors of writing to `out`, and [`io::ErrorKind::InvalidInput`] for what such sums cannot express:
+/// maximisation, other variables, functions of three variables, forbidden values, a constant, a limit on the cost of
+/// solutions.
 pub(crate) fn write_sparse(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     if network.units().maximise {
         return refuse("maximisation: the format minimises");
@@ -62,7 +64,8 @@ impl Coefficients {
             if function.scope.len() > 2 {
                 return refuse(format!("function {index}, of {} variables: terms have two", function.scope.len()));
             }
-            // the cost of a tuple is part of the coefficients of the bits that it sets and of all larger sets
+            // the cost of a tuple contributes to the coefficients of the set of variables that are 1 in it, and of all
+            // larger sets
             for (values, cost) in entries(network, function) {
                 if cost >= FORBIDDEN {
                     return refuse(format!("function {index}, which forbids values: terms only cost"));
@@ -89,7 +92,7 @@ impl Coefficients {
         Ok(sum)
     }
 
-    /// The same of spins, where the bit x is (1 - s) / 2.
+    /// Converts the coefficients to spins s, with the Boolean variable x = (1 - s) / 2.
     fn of_spins(&self) -> Coefficients {
         let mut sum = Coefficients { constant: self.constant, ..Coefficients::default() };
         for (&v, &value) in &self.linear {
@@ -106,11 +109,11 @@ impl Coefficients {
         sum
     }
 
-    /// An entry for a pair counts twice.
+    /// Writes the entries; an entry for a pair counts twice, so it is half of the coefficient.
     fn write(&self, network: &Network, n: i64, out: &mut dyn Write) -> io::Result<()> {
         let (units, sign) = (network.units(), if network.units().maximise { -1 } else { 1 });
         let mut count = (self.linear.len() + self.pairs.len()) as i64;
-        // no entry at all has no sign to tell the sense
+        // without entries, no sign could express the sense
         let empty = count == 0 && n != 0;
         count += i64::from(empty);
         writeln!(out, "{n} {}", if units.maximise { -count } else { count })?;

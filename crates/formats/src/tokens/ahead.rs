@@ -1,4 +1,4 @@
-//! Text that all threads read, each some parts of what lies ahead.
+//! Parallel reading: the text ahead is cut into parts that all threads share.
 
 use super::Tokens;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes that are looked at ahead, and those of a part, at least.
+/// The number of bytes of text to read ahead, and the minimum number of bytes of a part.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach {
     pub ahead: usize,
@@ -16,29 +16,29 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// A few hundred parts of some hundred microseconds.
+    /// A few hundred parts, each of which takes some hundred microseconds.
     const LONG: Reach = Reach { ahead: 1 << 24, part: 1 << 16 };
 
-    /// That of a pool of several threads. One thread reads word by word, and so does one outside of a pool: how many
-    /// there are to be may not be known yet.
+    /// Returns the sizes for a pool of several threads. Returns `None` if there is one thread, or if the caller is
+    /// outside of a pool, because the size of the pool may not be known yet; words are then read sequentially.
     pub fn of_threads() -> Option<Reach> {
         let are_several = rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1;
         are_several.then_some(Reach::LONG)
     }
 }
 
-/// Some whole lines of the text ahead.
+/// A part of the text ahead, which consists of whole lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
-    /// Bytes of what lies ahead.
+    /// The byte range of the part in the text ahead.
     pub bytes: Range<usize>,
-    /// Line ends in it.
+    /// The number of line ends in the part.
     pub lines: u64,
-    /// What is to be read from it.
+    /// The number of items to read from the part.
     pub items: u64,
 }
 
-/// Text that lies ahead.
+/// Text that was read ahead.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead<'t> {
     pub text: &'t [u8],
@@ -47,9 +47,9 @@ pub(crate) struct Ahead<'t> {
 }
 
 impl Ahead<'_> {
-    /// Reads parts, which follow each other from the beginning, each by `read`. Returns what the first of them came to,
-    /// up to one that cannot be read to its end: what is wrong there is found where its words are taken one by one.
-    /// Takes nothing: see [`Tokens::pass`].
+    /// Reads consecutive parts, from the beginning of the text, with `read`. Returns the results up to the first part
+    /// that cannot be read completely; its error is found when its words are read sequentially. Consumes nothing: see
+    /// [`Tokens::pass`].
     pub fn read<T: Send>(
         &self,
         parts: &[Part],
@@ -68,7 +68,7 @@ impl Ahead<'_> {
     }
 }
 
-/// Cuts text into parts of at least so many bytes, each of whole lines.
+/// Cuts text into parts of at least `least` bytes, each of whole lines.
 fn lines(text: &[u8], least: usize) -> Vec<Part> {
     let (mut parts, mut begin) = (Vec::new(), 0);
     while let Some(end) = text.get(begin + least..).and_then(|rest| memchr(b'\n', rest)) {
@@ -80,9 +80,9 @@ fn lines(text: &[u8], least: usize) -> Vec<Part> {
 }
 
 impl Tokens<'_> {
-    /// The text ahead: so many bytes, or all that is left.
+    /// Returns the text ahead: `bytes` bytes, or all that is left.
     pub(crate) fn ahead(&mut self, bytes: usize) -> Result<Ahead<'_>, Error> {
-        // no more room than the text takes; where there is none, what does not fit is read later
+        // the buffer grows only as the text arrives; if memory is short, the rest is read later
         while self.end - self.next < bytes {
             if self.end - self.next == self.buffer.len() {
                 let (size, mut larger) = (bytes.min(2 * self.buffer.len()), Vec::new());
@@ -101,7 +101,7 @@ impl Tokens<'_> {
         Ok(Ahead { text, comments: self.comments, stop: self.stop })
     }
 
-    /// Goes on behind the first parts of the text ahead.
+    /// Consumes the first parts of the text ahead.
     pub(crate) fn pass(&mut self, parts: &[Part]) {
         let Some(last) = parts.last() else { return };
         self.next += last.bytes.end;
@@ -109,8 +109,9 @@ impl Tokens<'_> {
         (self.current, self.line_start) = (self.next, self.next as i64);
     }
 
-    /// Reads items that may begin on any line, `most` at most, each by `read` to the list that it has; all threads
-    /// share them where there are several. Returns the lists, in the text's order, and how many items were read.
+    /// Reads at most `most` items, each of which may begin on any line, with `read`, which appends to a list. Several
+    /// threads share the work if `reach` is given. Returns the lists, in the order of the text, and the number of items
+    /// read.
     pub(crate) fn items<L: Default + Send>(
         &mut self,
         most: u64,
@@ -148,7 +149,7 @@ impl Tokens<'_> {
 }
 
 impl<'a> Tokens<'a> {
-    /// Words of a text that ends with a line; places are those within it.
+    /// Starts at the beginning of a text that ends with a line; positions are relative to this text.
     fn over(text: &[u8], stop: &'a Stop) -> Tokens<'a> {
         let tokens = Tokens::with_buffer(Box::new(std::io::empty()), String::new(), stop, text.into());
         Tokens { end: text.len(), unread: false, ..tokens }

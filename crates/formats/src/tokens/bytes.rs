@@ -1,4 +1,4 @@
-//! Bytes that are no words.
+//! Reading of raw bytes.
 
 use super::Tokens;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::files::cannot_read;
 use crate::memory;
 use std::io::Read;
 
-/// Bytes that are taken at a time, so that a claim of a file takes no memory.
+/// The number of bytes that are read at a time, so that a mere claim of a file takes no memory.
 const BYTES: u64 = 1 << 20;
 
 impl Tokens<'_> {

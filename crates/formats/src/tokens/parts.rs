@@ -1,5 +1,5 @@
-//! What some formats need besides words: other comments, words without blanks between them, real numbers kept exactly,
-//! the whole text.
+//! Further functions of the tokenizer for some formats: other comments, words that are not separated by blanks, exact
+//! real numbers, and the whole text.
 
 use super::{COMMENT, Tokens};
 use crate::decimal::Real;
@@ -9,25 +9,25 @@ use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::lax_json::LaxJson;
 use crate::text::Text;
 
-/// Bytes at the beginning of a text that show its format.
+/// The number of bytes at the beginning of a text that reveal its format.
 const BEGINNING: usize = 1 << 14;
 
 impl Tokens<'_> {
-    /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
-    /// first column or from `//` to the end of its line. Nothing has been read before.
+    /// From here on, quotes, colons and commas are blanks, each bracket is a word, and a comment extends from a `#` in
+    /// the first column or from `//` to the end of its line. Must be called before anything is read.
     pub(crate) fn read_lax_json(&mut self) {
         let source = std::mem::replace(&mut self.source, Box::new(std::io::empty()));
         self.source = Box::new(LaxJson::new(source));
         self.brackets = true;
     }
 
-    /// Whether the beginning of the text has this piece, in upper or lower case.
+    /// Returns whether the beginning of the text contains this piece, case-insensitively.
     pub(crate) fn has_ahead(&mut self, piece: &[u8]) -> Result<bool, Error> {
         let ahead = self.ahead(BEGINNING)?;
         Ok(ahead.text.windows(piece.len()).any(|window| window.eq_ignore_ascii_case(piece)))
     }
 
-    /// The whole text, of which no word has been taken yet: for formats that are parsed at once.
+    /// Returns the whole text, of which no word may have been consumed, for formats that are parsed at once.
     pub(crate) fn text(&mut self) -> Result<Text, Error> {
         let bytes = read_all(&mut self.source, LARGEST_TEXT);
         let rest = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
@@ -41,17 +41,17 @@ impl Tokens<'_> {
         Ok(text)
     }
 
-    /// From here on a word that begins with `#` is a comment to the end of its line.
+    /// From here on, a word that begins with `#` is a comment up to the end of its line.
     pub(crate) fn skip_comments(&mut self) {
         self.skip_comments_after(COMMENT);
     }
 
-    /// From here on a word that begins with `mark` is a comment to the end of its line.
+    /// From here on, a word that begins with `mark` is a comment up to the end of its line.
     pub(crate) fn skip_comments_after(&mut self, mark: u8) {
         self.comments = Some(mark);
     }
 
-    /// Takes the beginning of the next word, as many bytes of it as `length` says, at least one.
+    /// Consumes the beginning of the next word, of the number of bytes that `length` returns, but at least one.
     pub(crate) fn part(&mut self, expected: &str, length: impl Fn(&[u8]) -> usize) -> Result<&[u8], Error> {
         let end = self.find_word()?;
         if self.current == end {
@@ -63,7 +63,7 @@ impl Tokens<'_> {
         Ok(&self.buffer[self.current..self.next])
     }
 
-    /// Takes a decimal number, exactly as it is written.
+    /// Consumes a decimal number, exactly as written.
     pub(crate) fn real(&mut self, expected: &str) -> Result<Real, Error> {
         if let Some(value) = self.plain_integer() {
             return Ok(Real::integer(value));

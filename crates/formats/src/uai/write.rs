@@ -1,4 +1,4 @@
-//! Writes `.uai` and `.LG`: the file's own numbers where the network has them, otherwise its costs.
+//! Writes `.uai` and `.LG` files: the file's own numbers if the network has them, otherwise its costs.
 
 use crate::model::{Cost, FORBIDDEN, Network, Scale, Stated};
 use crate::potential_costs::Costing;
@@ -7,7 +7,7 @@ use crate::writing::{decimal, refuse_large, refuse_top};
 use std::f64::consts::LOG10_E;
 use std::io::{self, Write};
 
-/// log10 e less the double nearest to it.
+/// The difference of log10 e and the double nearest to it.
 const LOG10_E_REST: f64 = 1.098_319_650_216_765e-17;
 
 /// Writes potentials.
@@ -51,7 +51,7 @@ fn write_tables(network: &Network, out: &mut dyn Write, scale: Scale) -> io::Res
     Ok(())
 }
 
-/// A number of one scale as text of another one.
+/// Returns a number of scale `own` as text in scale `scale`.
 fn written(number: Stated, own: Scale, scale: Scale) -> String {
     match (own, scale, number) {
         (Scale::Potentials, Scale::Potentials, Stated::Decimal(it)) => format!("{}e{}", it.digits, it.exponent),
@@ -61,7 +61,7 @@ fn written(number: Stated, own: Scale, scale: Scale) -> String {
     }
 }
 
-/// A cost as a potential or a logarithm.
+/// Returns a cost as the text of a potential or a logarithm.
 fn of_cost(cost: Cost, decimals: u32, scale: Scale) -> String {
     match (cost, scale) {
         (FORBIDDEN.., Scale::Potentials) => "0".into(),
@@ -71,7 +71,7 @@ fn of_cost(cost: Cost, decimals: u32, scale: Scale) -> String {
     }
 }
 
-/// e to the power of a logarithm, which may be out of the range of doubles.
+/// Returns e to the power of a logarithm as text; the result may be out of the range of doubles.
 fn potential(log: f64) -> String {
     let plain = log.exp();
     if log == f64::NEG_INFINITY || plain.is_normal() {
@@ -82,7 +82,7 @@ fn potential(log: f64) -> String {
     format!("{}e{}", 10f64.powf(high - high.floor() + low), high.floor())
 }
 
-/// The shortest digits that are read as the same double.
+/// Returns the shortest text that is read as the same double.
 fn shown(double: f64) -> String {
     match double.abs() {
         0.0 => "0".into(),

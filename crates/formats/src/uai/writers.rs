@@ -1,12 +1,13 @@
-//! Warnings about programs known to list the variables of tables in another order than the format's.
+//! Warnings about programs that are known to list the variables of tables in an order other than the format's.
 
 use crate::repeated::Repeated;
 use crate::tokens::{Place, Tokens};
 
-/// Largest deviation from 1 of a sum of probabilities rounded to two digits, over many values.
+/// The largest deviation from 1 of a sum of many probabilities rounded to two digits.
 const ROUNDED_SUM: f64 = 0.05;
 
-/// The only known writer of comments lists the variables of large tables in another order than the format's.
+/// Warns about comments, because the only known program that writes them lists the variables of large tables in another
+/// order than the format's.
 pub(super) fn warn_of_comments(tokens: &mut Tokens<'_>, scopes: &[Box<[u32]>]) {
     if let Some(place) = tokens.commented
         && scopes.iter().any(|scope| scope.len() > 2)
@@ -17,21 +18,21 @@ pub(super) fn warn_of_comments(tokens: &mut Tokens<'_>, scopes: &[Box<[u32]>]) {
     }
 }
 
-/// Whether BAYES tables are distributions of the variable listed last only if the first variable runs fastest.
+/// Detects BAYES tables that are distributions of their last variable only if the first variable varies fastest.
 pub(super) struct Reversed {
     possible: bool,
     tables: Repeated,
 }
 
 impl Reversed {
-    /// Checks nothing where `possible` is false.
+    /// Starts a detection; it checks nothing if `possible` is false.
     pub(super) fn new(possible: bool) -> Self {
         Reversed { possible, tables: Repeated::default() }
     }
 
     pub(super) fn note(&mut self, size: usize, table: &[f64], place: Place) {
         let rows = table.len() / size;
-        // 0 marks rows of impossible conditions
+        // a sum of 0 marks a row of impossible conditions
         let is_one = |sum: f64| sum == 0.0 || (sum - 1.0).abs() < ROUNDED_SUM;
         let sums = |entry: &dyn Fn(usize, usize) -> usize| {
             (0..rows).all(|row| is_one((0..size).map(|value| table[entry(row, value)]).sum()))
@@ -42,7 +43,7 @@ impl Reversed {
         }
     }
 
-    /// Whether a table is a distribution only in the other order.
+    /// Returns whether some table is a distribution only in the other order.
     pub(super) fn is_certain(&self) -> bool {
         self.possible && self.tables.is_noted()
     }

@@ -1,11 +1,11 @@
-//! Where functions end, found by counting lines: almost all files have a function's first line and each of its tuples
-//! on a line of their own. Where that is not so, the functions are read one after the other.
+//! Detection of the ends of functions by counting lines: almost all files have a function's first line and each of its
+//! tuples on separate lines. In other files, functions are read sequentially.
 
 use crate::tokens::Part;
 use memchr::{memchr, memchr_iter};
 
-/// Cuts text that begins with a function into parts of at least so many bytes, each with whole functions, `most` at
-/// most. Ends before a function of another kind, and where a function's end is not in the text.
+/// Cuts text that begins with a function into parts of at least `least` bytes, each of whole functions, `most`
+/// functions in total. Stops before a function of another form, and before one whose end is not in the text.
 pub(super) fn parts(text: &[u8], most: usize, least: usize) -> Vec<Part> {
     let (mut parts, mut part) = (Vec::new(), Part::default());
     for _ in 0..most {
@@ -22,7 +22,8 @@ pub(super) fn parts(text: &[u8], most: usize, least: usize) -> Vec<Part> {
     parts
 }
 
-/// Bytes and line ends of the function that a text begins with.
+/// Returns the numbers of bytes and line ends of the function that a text begins with; `None` if it has another form or
+/// is incomplete.
 fn function(text: &[u8]) -> Option<(usize, u64)> {
     let blank = text.iter().position(|byte| !byte.is_ascii_whitespace())?;
     let begin = blank + memchr(b'\n', &text[blank..])? + 1;
@@ -35,7 +36,7 @@ fn function(text: &[u8]) -> Option<(usize, u64)> {
     Some((end, before + 1 + tuples))
 }
 
-/// The number of tuples that a function's first line announces, if it is one.
+/// Returns the number of tuples that a function's first line announces; `None` if the line has another form.
 fn tuples(line: &[u8]) -> Option<u64> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let number = |word: &[u8]| -> Option<u64> {
@@ -43,7 +44,7 @@ fn tuples(line: &[u8]) -> Option<u64> {
         is_plain.then(|| std::str::from_utf8(word).ok()?.parse().ok()).flatten()
     };
     let arity = number(words.next()?)?;
-    // its variables and the default cost
+    // the variables and the default cost
     let skipped = words.by_ref().take(usize::try_from(arity).ok()? + 1).count() as u64;
     let tuples = number(words.next()?)?;
     (skipped == arity + 1 && words.next().is_none()).then_some(tuples)
@@ -58,7 +59,7 @@ mod tests {
     use crate::tokens::tests::Drip;
     use crate::tokens::{Reach, Tokens};
 
-    /// The network as text, or what is wrong; how far it was read.
+    /// Returns the network as text, or the error, and the position reached.
     fn read(text: &[u8], reach: Option<Reach>, drip: bool) -> (String, String) {
         let stop = Stop::new();
         let source: Box<dyn std::io::Read> = if drip { Box::new(Drip(text)) } else { Box::new(text) };

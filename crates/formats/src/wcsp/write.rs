@@ -1,4 +1,4 @@
-//! Writes `.wcsp`.
+//! Writes `.wcsp` files.
 
 use crate::global::Style;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Table};
@@ -7,12 +7,13 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-/// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared, and global
-/// functions keep their form.
+/// Writes a network as `.wcsp`, with costs in its integer units. Shared tables remain shared, and global functions keep
+/// their form.
 ///
 /// # Errors
-/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
-/// compensate it, which the format cannot express, and for global functions that have neither a keyword nor a table.
+/// Returns errors of writing to `out`, and [`io::ErrorKind::InvalidInput`] if the format cannot express the network: an
+/// entry reaches `top` and a negative one may compensate for it, or a global function has neither a keyword nor a
+/// table.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let (network, globals) = with_globals(network, |network, _| Style::Wcsp { top: network.top(), nested: write })?;
     refuse_compensated(network)?;
@@ -68,13 +69,14 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A name of one word.
+/// Returns a name as one word.
 fn word(name: &str) -> String {
     let word: String = name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
     if word.is_empty() { "unknown".into() } else { word }
 }
 
-/// Entries that reach `top` are forbidden in the file: the same where no negative cost can compensate them.
+/// Refuses entries that reach `top` if a negative cost may compensate for them, because entries that reach `top` are
+/// forbidden in the file.
 fn refuse_compensated(network: &Network) -> io::Result<()> {
     let top = network.top();
     let negative = || network.functions().iter().any(|function| function.min(network.domains()) < 0);
@@ -93,7 +95,7 @@ fn refuse_compensated(network: &Network) -> io::Result<()> {
 }
 
 fn write_table(function: &CostFunction, domains: &[u32], top: Cost, out: &mut dyn Write) -> io::Result<()> {
-    // forbidden tuples cost `top`, as other programs write them
+    // forbidden tuples cost `top`, as in files of other programs
     let shown = |cost: Cost| if cost >= top { top.max(0) } else { cost };
     match &function.table {
         Table::Sparse(table) => {
@@ -131,8 +133,8 @@ fn write_tuple(values: &[u32], cost: Cost, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{cost}")
 }
 
-/// The most frequent cost, which becomes the default; the least of several. Not -1, which marks a global function in
-/// other programs.
+/// Returns the most frequent cost, the least one if there are several; it becomes the default. It is never -1, which
+/// would mark a global function in other programs.
 fn most_frequent(costs: impl Iterator<Item = Cost>) -> Cost {
     let mut counts: FxHashMap<Cost, usize> = FxHashMap::default();
     for cost in costs.filter(|&cost| cost != -1) {

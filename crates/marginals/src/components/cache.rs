@@ -1,16 +1,17 @@
-//! Sums of components that were met before, as many as memory allows.
+//! A cache of the sums of components, within a memory limit.
 
 use super::Sum;
 use crate::threads;
 use rustc_hash::FxHashMap;
 
-/// What a component is: numbers of what is left of its functions, and values of its variables that are ruled out.
+/// The identity of a component: the numbers of its functions' residuals, and the remaining values of its variables if
+/// some are ruled out.
 pub(super) type Key = Box<[u8]>;
 
-/// Bytes of an entry beside those of its key, about.
+/// Approximate bytes of a cache entry besides those of its key.
 const ENTRY: u64 = 72;
 
-/// Two generations: where the younger one is full, the elder one is forgotten.
+/// A cache of two generations: when the younger one is full, it replaces the elder one, whose entries are dropped.
 #[derive(Debug)]
 pub(super) struct Cache {
     young: FxHashMap<Key, Sum>,
@@ -51,7 +52,7 @@ impl Cache {
     }
 }
 
-/// Appends a number to a key: seven bits a byte, the lowest first.
+/// Appends a number to a key in groups of seven bits, the lowest first; all bytes but the last have their top bit set.
 pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);

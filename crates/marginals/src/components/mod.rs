@@ -1,7 +1,8 @@
-//! The sum by search, where tables do not fit: a variable is given each of its values, zeros rule out values of others,
-//! and what falls apart is summed apart. A component that was met before, under any assignment, is not summed again
-//! (component caching: Sang, Beame and Kautz, "Performing Bayesian inference by weighted model counting", 2005;
-//! recursive conditioning: Darwiche, 2001). Without zeros and equal tables it looks at no more than elimination does.
+//! Exact sums by search, for products whose tables do not fit. The search branches on the values of a variable, zeros
+//! rule out values of other variables, and independent components are summed separately. The sum of a component that
+//! occurred before, under any assignment, is taken from a cache (component caching: Sang, Beame and Kautz, "Performing
+//! Bayesian inference by weighted model counting", 2005; recursive conditioning: Darwiche, 2001). Without zeros and
+//! equal tables it makes no more combinations than elimination.
 
 mod cache;
 mod residuals;
@@ -16,7 +17,7 @@ use cache::{Cache, Key, put};
 use residuals::{Network, low};
 use std::ops::Range;
 
-/// A sum, and how far it may be off, relatively.
+/// A sum and its relative error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     pub value: Scaled,
@@ -39,7 +40,7 @@ impl Sum {
         }
     }
 
-    /// Times a power of two, exactly.
+    /// Returns the sum times a power of two, exactly.
     fn shifted(self, exponent: i64) -> Sum {
         match self.value.mantissa > 0.0 {
             true => Sum { value: Scaled { exponent: self.value.exponent + exponent, ..self.value }, ..self },
@@ -48,75 +49,79 @@ impl Sum {
     }
 }
 
-/// Variables and functions in [`ComponentSearch::items`].
+/// Variables and functions of a component, as ranges of [`ComponentSearch::items`].
 #[derive(Clone, Debug)]
 struct Component {
     variables: Range<usize>,
     functions: Range<usize>,
 }
 
-/// A component that is being summed, over the values of one of its variables.
+/// A component that is being summed over the values of one of its variables.
 #[derive(Debug)]
 struct Frame {
     component: Component,
     key: Key,
-    /// The power of two that its functions have in common beyond what the key says.
+    /// The exponent of the power of two that its functions have in common and that the key leaves out.
     exponent: i64,
     variable: u32,
-    /// Values to come.
+    /// The values still to be tried, a bit each.
     left: u64,
-    /// What earlier values came to, and what the present one has come to, if there is one.
+    /// The sum over the values that are done.
     sum: Sum,
+    /// The product of the components of the present value that are done; `None` between values.
     product: Option<Sum>,
-    /// Where what the present value changed, opened and listed begins.
+    /// The lengths of the trail, of the open components and of the items before the present value.
     trail: usize,
     open: usize,
     items: usize,
 }
 
-/// A search, between two of its turns.
+/// A search for the exact sum, which advances in slices of work.
 #[derive(Debug)]
 pub(super) struct ComponentSearch {
     network: Network,
-    /// Places in the elimination order: the last of a component comes first.
+    /// The position of each variable in the elimination order; the last variable of a component is branched on first.
     places: Vec<usize>,
-    /// By function the state of its variables; by variable the values that are left.
+    /// For each function, the index of its residual under the present partial assignment.
     states: Vec<u32>,
+    /// For each variable, the values that are left, a bit each.
     values: Vec<u64>,
-    /// Changes: a variable with the values that it had, none where it was given its only one.
+    /// Changes to undo: a variable with its previous values, or with 0 if its functions knew of its only value.
     trail: Vec<(u32, u64)>,
-    /// Variables with one value that their functions do not know of yet.
+    /// Variables with one value left whose functions are not updated yet.
     given: Vec<u32>,
     frames: Vec<Frame>,
-    /// Components of the present values, those of a frame on top of those of the one below, smallest last.
+    /// The components of the present values that are not summed yet; within a frame, the smallest is last.
     open: Vec<Component>,
     items: Vec<u32>,
     cache: Cache,
     seen: Seen,
-    /// A key that is being made.
+    /// A buffer for the key that is being made.
     bytes: Vec<u8>,
     done: Option<Sum>,
     work: u64,
 }
 
-/// What a walk over components has met: numbers that grow from component to component.
+/// The components that walks have reached. Each component gets a higher number than the one before.
 #[derive(Debug)]
+/// For each variable and for each function, the number of the last component that reached it.
 struct Seen {
     variables: Vec<u64>,
     functions: Vec<u64>,
     last: u64,
-    /// Variables that the last walk has reached.
+    /// The variables that the last walk reached.
     reached: Vec<u32>,
-    /// Where the variables and functions of each component are listed next; nowhere of those that are not.
+    /// For each component of the present split, the positions in the items at which its next variable and its next
+    /// function are listed; `usize::MAX` for components that are not listed.
     ends: Vec<(usize, usize)>,
 }
 
 impl ComponentSearch {
-    /// A search for the sum of a product, with so many bytes for what it keeps; nothing where its tables have more than
-    /// `states` entries under all partial assignments. `places` are those of an elimination order.
+    /// Returns a search for the sum of a product in about `memory` bytes, or `None` if its tables have more than
+    /// `states` entries under all partial assignments. `places` are the variables' positions in an elimination order.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn new(
         sliced: &Sliced,
         places: Vec<usize>,
@@ -124,7 +129,7 @@ impl ComponentSearch {
         memory: u64,
         stop: &Stop,
     ) -> Result<Option<Self>, Error> {
-        // what is kept of a state takes some ten bytes an entry
+        // a residual takes some ten bytes an entry
         let Some(network) = Network::new(sliced, states.min(memory / 16), stop)? else { return Ok(None) };
         let (variables, functions) = (network.domains.len(), network.functions.len());
         let mut search = ComponentSearch {
@@ -170,7 +175,7 @@ impl ComponentSearch {
         Ok(Some(search))
     }
 
-    /// Rules out what has no support from the start.
+    /// Rules out the values that have no support from the start. Returns whether every variable has a value left.
     fn prepare(&mut self) -> bool {
         for v in 0..self.values.len() {
             if self.values[v].is_power_of_two() {
@@ -180,7 +185,7 @@ impl ComponentSearch {
         (0..self.states.len()).all(|function| self.look(function)) && self.propagate()
     }
 
-    /// Goes on for so much work, not long; the sum, once it is known.
+    /// Continues for about `work` units, which take little time. Returns the sum once it is known.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Option<Sum> {
         let end = self.work.saturating_add(work);
         while self.done.is_none() && self.work < end && !stop.is_set() {
@@ -189,7 +194,7 @@ impl ComponentSearch {
         self.done
     }
 
-    /// At least this is the sum: what is known of it so far.
+    /// Returns a lower bound on the sum: the terms that are complete so far.
     pub fn lower(&self) -> Sum {
         let mut opened = self.open.len();
         let mut below = None::<Sum>;
@@ -206,12 +211,12 @@ impl ComponentSearch {
         self.done.or(below).unwrap_or(Sum::ZERO)
     }
 
-    /// Sums that are kept.
+    /// Returns the number of sums in the cache.
     pub fn kept(&self) -> usize {
         self.cache.len()
     }
 
-    /// Opens a component, ends a value or begins one.
+    /// Opens a component, completes a value or begins one.
     fn step(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
         if let Some(product) = frame.product {
@@ -242,7 +247,7 @@ impl ComponentSearch {
         }
     }
 
-    /// The smallest open component: its sum where it is known, else a frame for it.
+    /// Delivers the sum of the smallest open component if the cache has it; otherwise opens a frame for the component.
     fn enter(&mut self) {
         let Some(component) = self.open.pop() else { return };
         let exponent = self.name(&component);
@@ -267,7 +272,7 @@ impl ComponentSearch {
         });
     }
 
-    /// All values of the frame's variable have been looked at.
+    /// Closes the top frame after all values of its variable, and delivers its sum.
     fn leave(&mut self) {
         let Some(Frame { key, exponent, sum, .. }) = self.frames.pop() else { return };
         if self.frames.is_empty() {
@@ -278,7 +283,7 @@ impl ComponentSearch {
         self.deliver(sum);
     }
 
-    /// A component of the present value has this sum.
+    /// Multiplies the sum of a component into the product of the present value.
     fn deliver(&mut self, sum: Sum) {
         let Some(frame) = self.frames.last_mut() else { return };
         if sum.value.mantissa == 0.0 {
@@ -289,7 +294,7 @@ impl ComponentSearch {
         frame.product = frame.product.map(|product| product.times(sum));
     }
 
-    /// Leaves a variable these of its values; whether there is one.
+    /// Restricts a variable to the values of `allowed`. Returns whether a value is left.
     fn narrow(&mut self, v: u32, allowed: u64) -> bool {
         let before = self.values[v as usize];
         let after = before & allowed;
@@ -303,8 +308,8 @@ impl ComponentSearch {
         after != 0
     }
 
-    /// Tells functions of variables with one value, and rules out what these then do not allow; whether all variables
-    /// have a value left.
+    /// Updates functions of variables with one value, and rules out values. Returns whether each variable has a value
+    /// left.
     fn propagate(&mut self) -> bool {
         while let Some(v) = self.given.pop() {
             let digit = self.values[v as usize].trailing_zeros() + 1;
@@ -323,7 +328,7 @@ impl ComponentSearch {
         true
     }
 
-    /// Rules out what a function does not allow.
+    /// Rules out values without support in a function. Returns whether each of its variables has a value left.
     fn look(&mut self, function: usize) -> bool {
         let residual = self.network.residual_of(self.states[function]);
         if residual.scale.mantissa == 0.0 {
@@ -338,7 +343,7 @@ impl ComponentSearch {
         })
     }
 
-    /// Takes changes back.
+    /// Undoes changes until the trail has length `to`.
     fn undo(&mut self, to: usize) {
         self.given.clear();
         while self.trail.len() > to {
@@ -354,8 +359,8 @@ impl ComponentSearch {
         }
     }
 
-    /// What a component comes to under the present values: the product of what is constant in it, which is returned,
-    /// and smaller components, which are opened.
+    /// Splits a component under the present values. Returns the product of its constants and of components of one
+    /// variable, and opens the other components.
     fn split(&mut self, whole: &Component) -> Sum {
         let mut product = Sum::ONE;
         for at in whole.functions.clone() {
@@ -399,7 +404,7 @@ impl ComponentSearch {
         product
     }
 
-    /// Walks over what hangs together with a variable, under the next number; how many functions that has.
+    /// Visits the component of a variable under the next number. Returns its number of functions.
     fn walk(&mut self, v: u32) -> usize {
         let Seen { variables, functions, last, reached, .. } = &mut self.seen;
         *last += 1;
@@ -428,7 +433,7 @@ impl ComponentSearch {
         met
     }
 
-    /// Lists the components that were met from this number on, in the order of the whole: so keys need not be sorted.
+    /// Lists the components with numbers from `first` on in the order of the whole, so that keys need no sorting.
     fn list(&mut self, whole: &Component, first: u64) {
         let Seen { variables, functions, ends, .. } = &mut self.seen;
         let own = |number: u64| number.checked_sub(first).map(|own| own as usize);
@@ -450,7 +455,7 @@ impl ComponentSearch {
         }
     }
 
-    /// The sum of a component of one variable.
+    /// Returns the sum of a component that has one variable.
     fn sum_alone(&mut self, v: u32) -> Sum {
         let (mut sum, mut left) = (Sum::ZERO, self.values[v as usize]);
         while left != 0 {
@@ -469,7 +474,8 @@ impl ComponentSearch {
         sum
     }
 
-    /// Writes a component's key; returns the power of two that its functions have in common beyond that.
+    /// Writes the key of a component into the buffer. Returns the exponent of the power of two that its functions have
+    /// in common and that the key leaves out.
     fn name(&mut self, component: &Component) -> i64 {
         let ComponentSearch { network, items, bytes, states, values, .. } = self;
         bytes.clear();
@@ -482,7 +488,7 @@ impl ComponentSearch {
             exponent += residual.scale.exponent - 1;
         }
         for &v in &items[component.variables.clone()] {
-            // all variables but those with all of their values
+            // variables that have all their values are left out of the key
             if values[v as usize] != low(network.domains[v as usize] as usize) {
                 put(bytes, u64::from(v));
                 put(bytes, values[v as usize]);

@@ -1,5 +1,6 @@
-//! Functions under partial assignments: for each state of a function's variables, free or at a value, what is left of
-//! its table. Equal remains have one number, and name only the variables that they depend on.
+//! Functions under partial assignments. For each state of a function's variables, free or at a value, a *residual* is
+//! what is left of its table. Equal residuals of a function share a number, and name only the variables that they
+//! depend on.
 
 use crate::error::Error;
 use crate::model::{Factor, Odometer, Scaled};
@@ -8,46 +9,50 @@ use crate::stop::Stop;
 use crate::tensor;
 use rustc_hash::FxHashMap;
 
-/// No value of a free variable is ruled out.
+/// Marks a residual that rules out no value of a free variable.
 const ALL: u32 = u32::MAX;
 
-/// What is left of a table in a state of its function: `scale` times a table in the variables that it depends on.
+/// A function under a partial assignment: `scale` times a table over the variables that it depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Residual {
-    /// Equal for equal tables of one function, and larger than those of the functions before it.
+    /// The number of its table: equal for equal tables of one function, and higher than the numbers of earlier
+    /// functions.
     pub id: u32,
-    /// The variables that it depends on, a bit for each axis.
+    /// The axes that it depends on, a bit each.
     pub depends: u32,
-    /// A power of two where it depends on any, else its value.
+    /// A power of two if it depends on any variable; otherwise its value.
     pub scale: Scaled,
-    /// Where the values of each axis that have an entry above 0 stand; [`ALL`] where all have one.
+    /// The index of its supports, which give for each axis the values with an entry above 0; [`ALL`] if all values have
+    /// one.
     supports: u32,
 }
 
-/// A function of a product.
+/// A function of the product.
 #[derive(Clone, Debug)]
 pub(super) struct Function {
     pub scope: Box<[u32]>,
-    /// The state in which all its variables are free.
+    /// The index of the residual in which all its variables are free.
     pub free: u32,
 }
 
-/// A product whose functions are known in all states.
+/// A product whose functions have a residual for every state.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub domains: Vec<u32>,
     pub functions: Vec<Function>,
-    /// By variable: its functions, its axis there, and how far states with adjacent values of it are apart.
+    /// For each variable, its functions: the function, the variable's axis there, and the distance of residuals with
+    /// adjacent values.
     pub on: Vec<Vec<(u32, u32, u32)>>,
     residuals: Vec<Residual>,
     supports: Vec<u64>,
 }
 
 impl Network {
-    /// Looks at all states, unless they have more than so many entries or a domain is too large.
+    /// Computes all residuals. Returns `None` if they have more than `most` entries or a domain has more than 64
+    /// values.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn new(sliced: &Sliced, most: u64, stop: &Stop) -> Result<Option<Self>, Error> {
         let mut network = Network {
             domains: sliced.domains.clone(),
@@ -56,7 +61,7 @@ impl Network {
             residuals: Vec::new(),
             supports: Vec::new(),
         };
-        // a state with an axis at a value has one entry there, the state in which it is free has all
+        // over its states an axis has each of its entries twice: once when fixed, once when free
         let entries = |factor: &Factor| {
             let own = factor.scope.iter().map(|&v| 2 * u64::from(sliced.domains[v as usize]));
             own.fold(1, u64::saturating_mul)
@@ -83,7 +88,7 @@ impl Network {
         self.functions.push(Function { scope: factor.scope.clone(), free });
         let mut known = FxHashMap::default();
         let count = states.iter().product();
-        // digits are 0 where an axis is free, else one more than its value
+        // a digit is 0 if its axis is free, otherwise one more than the axis' value
         let mut odometer = Odometer::new(states);
         for state in stop.each(0..count) {
             let _: usize = state?;
@@ -114,7 +119,7 @@ impl Network {
         let mut supports = vec![u64::MAX; digits.len()];
         let (mut depends, mut kept) = (0u32, entries.clone());
         let mut inner = entries.len();
-        // the entries kept have those axes before `inner` that they depend on, and all after it
+        // `kept` has the axes before `inner` on which the entries depend, and all axes after it
         for (&axis, &size) in free.iter().zip(&shape) {
             inner /= size;
             supports[axis] = supported(&entries, size, inner);
@@ -153,7 +158,8 @@ impl Network {
         self.residuals[state as usize]
     }
 
-    /// For each axis of a function the values that have an entry above 0; nothing where none is ruled out.
+    /// Returns the values of each axis of a function that have an entry above 0, or an empty slice if no value is ruled
+    /// out.
     #[inline]
     pub fn supports(&self, function: &Function, residual: Residual) -> &[u64] {
         match residual.supports {
@@ -163,12 +169,12 @@ impl Network {
     }
 }
 
-/// The lowest bits.
+/// Returns a number whose lowest `bits` bits are set.
 pub(super) fn low(bits: usize) -> u64 {
     u64::MAX >> (u64::BITS as usize - bits)
 }
 
-/// The values of an axis that have an entry above 0.
+/// Returns the values of an axis that have an entry above 0, a bit each.
 fn supported(entries: &[f64], size: usize, inner: usize) -> u64 {
     let has = |value: &usize| {
         entries.chunks_exact(size * inner).any(|slab| slab[value * inner..][..inner].iter().any(|&entry| entry > 0.0))

@@ -1,4 +1,4 @@
-//! Sums by search against those by elimination, with little memory, in small turns.
+//! Compares sums by search with sums by elimination, with little memory and in small slices of work.
 
 use super::ComponentSearch;
 use crate::rng::Rng;

@@ -1,4 +1,4 @@
-//! Certificates as text: one line of JSON, then the SHA-256 of that line, so that a changed digit is noticed.
+//! Certificates as text files: one line of JSON, then the SHA-256 of that line, which reveals any change.
 
 use super::{Branch, Certificate, FORMAT, ReadAs, Solution};
 use crate::error::Error;
@@ -10,16 +10,17 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 impl Certificate {
-    /// A certificate for a network.
+    /// Returns a certificate of `bound` for a network.
     pub fn new(network: &Network, bound: Cost, solution: Option<Solution>, proof: Branch) -> Self {
         let (format, instance) = (FORMAT.into(), network.name.clone());
         Certificate { format, instance, network: digest(network), reading: ReadAs::of(network), bound, solution, proof }
     }
 
-    /// Whether a network's bounds have certificates: what stands for global functions is not part of them.
+    /// Checks that certificates can be written for a network. Global cost functions cannot be certified, because a
+    /// certificate does not contain the tables that stand for them.
     ///
     /// # Errors
-    /// [`Error::Usage`] for networks with global cost functions.
+    /// Returns [`Error::Usage`] for networks with global cost functions.
     pub fn must_suit(network: &Network) -> Result<(), Error> {
         match network.globals().len() {
             0 => Ok(()),
@@ -27,19 +28,19 @@ impl Certificate {
         }
     }
 
-    /// The text of the file.
+    /// Returns the text of the certificate's file.
     ///
     /// # Errors
-    /// None is known, except what serialising may report.
+    /// Returns [`Error::Internal`] if serialising fails.
     pub fn to_text(&self) -> Result<String, Error> {
         let body = serde_json::to_string(self).map_err(|error| Error::Internal(format!("certificate: {error}")))?;
         Ok(files::sealed(&body))
     }
 
-    /// Parses the text of a file.
+    /// Parses the text of a certificate file.
     ///
     /// # Errors
-    /// What is missing, changed or malformed.
+    /// Returns [`Error::Refused`] with what is missing, changed or malformed.
     pub fn from_text(text: &str) -> Result<Self, Error> {
         let refused = |what: String| Error::Refused(what);
         let body = files::unsealed(text).map_err(|what| refused(what.into()))?;
@@ -51,18 +52,19 @@ impl Certificate {
         Ok(certificate)
     }
 
-    /// Reads a file.
+    /// Reads and parses a certificate file.
     ///
     /// # Errors
-    /// A file that cannot be read or takes more than a quarter of free memory, as its contents take about as much
-    /// again; [`Error::Refused`] with the fault; [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+    /// Returns an error if the file cannot be read or takes more than a quarter of free memory (its parsed contents
+    /// take about as much again), [`Error::Refused`] with the fault if it is not a certificate, and [`Error::Waiting`]
+    /// if `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, stop: &Stop) -> Result<Self, Error> {
         Certificate::from_text(&files::read_text(path, memory::available() / 4, stop)?)
     }
 }
 
-/// The SHA-256 of a network as it was read: variables, tables, top and units. Neither names nor the way a file is
-/// compressed or laid out matter. A table counts by its own SHA-256, so that one that functions share is read once.
+/// Returns the SHA-256 of a network as read: variables, tables, top and units. Names and the compression or layout of
+/// the file do not matter. A table enters by its own SHA-256, so a table that several functions share is hashed once.
 pub fn digest(network: &Network) -> String {
     let mut hasher = Sha256::new();
     let units = network.units();

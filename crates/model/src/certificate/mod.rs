@@ -1,10 +1,10 @@
 //! Certificates of bounds: the steps that prove a bound, written so that an independent program can follow them.
 //!
-//! A certificate says "no assignment of this network costs less than `bound`" and gives the steps from the network to
+//! A certificate claims "no assignment of this network costs less than `bound`" and lists the steps from the network to
 //! that number. Each [`Step`] changes the network in a way that can be checked from the tables alone: every assignment
-//! that cost less than the limit has a counterpart afterwards that costs no more. So the bound is the least cost of the
-//! last network or the least of the limits, whichever is less. A limit needs no proof, since the bound never exceeds
-//! it. [`Ending`] says how the last network is bounded. Messages are not stored: the checker computes them again.
+//! that costs less than the current limit has a counterpart afterwards that costs no more. So the bound is the minimum
+//! of the last network's least cost and of all limits. A limit needs no proof, because the bound never exceeds it.
+//! [`Ending`] states how the last network is bounded. Messages are not stored: the checker computes them again.
 //!
 //! Variables and values are numbered as in the file, from 0; scopes ascend. Costs are integers in the units of the
 //! network as read, so a certificate belongs to a file and to the options it was read with (precision, evidence,
@@ -18,7 +18,7 @@ pub use file::digest;
 use crate::model::{Cost, Network, Scale};
 use serde::{Deserialize, Serialize};
 
-/// The format that is written and read.
+/// The format identifier that this program writes and reads.
 const FORMAT: &str = "fangs certificate 1";
 
 /// A bound and its proof.
@@ -28,34 +28,36 @@ pub struct Certificate {
     format: String,
     /// The instance's name, for display.
     pub instance: String,
-    /// The network's identity: [`digest`].
+    /// The network's identity, from [`digest`].
     pub network: String,
-    /// How the file's numbers became costs; none where they are integers.
+    /// How the file's numbers became costs; `None` if the file's numbers are integers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<ReadAs>,
-    /// No assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN): none is feasible.
+    /// The lower bound: no assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN) if no assignment is feasible.
     pub bound: Cost,
-    /// The best solution known and its cost. The bound does not rest on it; where both meet it is optimal.
+    /// The incumbent and its cost. The bound does not depend on it; if both are equal, the incumbent is optimal.
     pub solution: Option<Solution>,
     /// The proof.
     pub proof: Branch,
 }
 
-/// How costs were made: minus natural logarithms, rounded to the nearest unit of 10^-`decimals`.
+/// How costs were made from the file's numbers: negated natural logarithms, rounded to the nearest unit of
+/// 10^-`decimals`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadAs {
     /// The kind of the file's numbers.
     pub scale: Scale,
-    /// Digits behind the point.
+    /// Number of decimal digits of a cost.
     pub decimals: u32,
-    /// The assignment that is better than any with an entry that only the reading forbids.
+    /// An assignment better than every assignment that uses an entry forbidden only by the conversion to integer costs;
+    /// `None` if the conversion forbids no entry (see [`Reading`](crate::model::Reading)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<Box<[u32]>>,
 }
 
 impl ReadAs {
-    /// How a network was read.
+    /// Returns how a network was read; `None` if its costs are the file's own numbers.
     pub fn of(network: &Network) -> Option<ReadAs> {
         let (reading, decimals) = (network.reading()?, network.units().decimals);
         Some(ReadAs { scale: reading.scale, decimals, witness: reading.witness.clone() })
@@ -66,132 +68,138 @@ impl ReadAs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Solution {
-    /// What it costs.
+    /// The cost of the solution.
     pub cost: Cost,
     /// The value of each variable.
     pub values: Vec<u32>,
 }
 
-/// A sequence of steps, and how the network they lead to is bounded.
+/// A sequence of steps, and how the resulting network is bounded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Branch {
-    /// The steps.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// How the network that is left is bounded.
+    /// How the network after the last step is bounded.
     pub ending: Ending,
 }
 
-/// A change of the network.
+/// A step of a certificate: a change of the network.
 ///
 /// Costs are kept by scope: one function for each scope, the unary costs, and the constant. Before each step (but not
 /// within a run of `Move`s) the least cost of every function and of every variable is moved to the constant. A cost is
-/// *too dear* where it reaches the limit less the constant: no cost is negative, so an assignment with it reaches the
-/// limit.
+/// *too high* if it is at least the limit minus the constant: no cost is negative, so an assignment with such a cost
+/// reaches the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// From now on only assignments that cost less count; the bound is at most this.
+    /// From now on only assignments that cost less than this limit count; the certified bound is at most this limit.
     Limit(Cost),
-    /// Entries that are too dear become forbidden.
+    /// Every entry whose cost is too high becomes forbidden.
     Forbid,
-    /// Values become forbidden because every tuple of the function with them is too dear, unary costs included.
+    /// Values of a variable become forbidden because the cost of every tuple of one function with them is too high,
+    /// unary costs included.
     Unsupported {
         /// The function.
         scope: Box<[u32]>,
         /// The variable.
         variable: u32,
-        /// Its values.
+        /// The values that become forbidden.
         values: Box<[u32]>,
     },
-    /// Values leave because they are too dear, with the least of each function of the variable.
+    /// Values of a variable are removed because their unary cost plus the least costs of the variable's functions with
+    /// them is too high.
     TooDear {
         /// The variable.
         variable: u32,
-        /// Its values.
+        /// The values that are removed.
         values: Box<[u32]>,
     },
-    /// Values leave, each because another one of the variable is never worse where it is not too dear.
+    /// Values of a variable are removed, each because another value is never worse, unless the cost of that value is
+    /// too high.
     Dominated {
         /// The variable.
         variable: u32,
-        /// Each value and the one that dominates it, in the order in which they leave.
+        /// Pairs of a removed value and the value that dominates it, in the order of removal.
         pairs: Box<[(u32, u32)]>,
     },
-    /// A variable leaves: a function over its neighbours holds the least cost over its values. A variable with one
-    /// value left leaves its functions separate instead.
+    /// A variable is eliminated: a function over its neighbours takes the minimum over its values. If the variable has
+    /// one value left, its functions are conditioned on that value separately instead.
     Eliminate {
-        /// The variable.
+        /// The eliminated variable.
         variable: u32,
-        /// Its neighbours; none where it has one value left.
+        /// The variable's neighbours; empty if one value is left.
         over: Box<[u32]>,
     },
-    /// A variable leaves because each value of another one leaves it one value that is not too dear.
+    /// A variable is replaced because, for each value of another variable, all but one of its values cost too much.
     Substitute {
-        /// The variable that leaves.
+        /// The variable that is removed.
         variable: u32,
-        /// The one that decides.
+        /// The variable that determines it.
         by: u32,
-        /// The value for each value of `by`, ascending.
+        /// The value of the removed variable for each value of `by`, ascending.
         image: Box<[u32]>,
     },
-    /// Two variables leave for a new one, whose values are pairs of theirs: all other pairs are too dear. Its number is
-    /// the next one that no variable has had, and its values are numbered from 0.
+    /// Two variables are merged into a new one, whose values are pairs of theirs; the costs of all other pairs are too
+    /// high. The new variable gets the next unused number, and its values are numbered from 0.
     Merge {
-        /// The variables that leave, ascending.
+        /// The merged variables, ascending.
         variables: [u32; 2],
-        /// The pair for each value.
+        /// The pair for each value of the new variable.
         pairs: Box<[(u32, u32)]>,
     },
-    /// Costs move from a function to one of its variables, which its scope then lacks: the least over its values stays.
+    /// Costs move from a function to one of its variables, which is then dropped from the scope: the remaining function
+    /// takes the minimum over that variable's values.
     Separate {
         /// The function.
         scope: Box<[u32]>,
-        /// The variable.
+        /// The variable that is dropped from the scope.
         variable: u32,
-        /// The cost for each of its values, ascending.
+        /// The cost that each of the variable's values receives, ascending.
         shares: Box<[Cost]>,
     },
-    /// Every cost, limits included, is multiplied by this power of two, so that smaller parts can move.
+    /// Every cost, limits included, is multiplied by this power of two, so that later moves can be finer.
     Scale(u32),
-    /// Costs move from a function to the values of one of its variables.
+    /// Costs move from a function to the values of one of its variables (cost shifting).
     Move {
-        /// The function; an absent one costs nothing.
+        /// The function; a missing function counts as one of cost 0.
         scope: Box<[u32]>,
         /// The variable.
         variable: u32,
-        /// What each of its values, ascending, costs more, and the function less.
+        /// The amount that is added to each of the variable's values, ascending, and subtracted from the function.
         amounts: Box<[Cost]>,
     },
-    /// Functions and unary costs are added up in larger tables, and costs move between these.
+    /// Functions and unary costs are summed into larger tables, between which costs move.
     Graph(Graph),
-    /// Some values are in no assignment below the limit. The network stays as it is: later steps use this.
+    /// A lemma shows that some values occur in no assignment below the limit. It leaves the network unchanged; later
+    /// steps refer to it.
     Lemma(Lemma),
-    /// Values become forbidden by lemmas.
+    /// Values of a variable become forbidden by earlier lemmas.
     ByLemma {
         /// The variable.
         variable: u32,
-        /// Its values.
+        /// The values that become forbidden.
         values: Box<[u32]>,
     },
 }
 
-/// Values that are too dear, as shown on a copy of the network: by the least costs of tables after costs have moved, by
-/// mini-buckets, or by searches of the checker. The steps before and after a lemma keep the cost of every assignment
-/// that is left, so the lemma stays true.
+/// A lemma: values whose cost is too high, shown on a copy of the network by the least costs of tables after cost
+/// shifting, by mini-buckets, or by searches of the checker. The steps around a lemma keep the cost of every remaining
+/// assignment, so the lemma stays true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lemma {
     /// The steps on the copy: limits, and steps that replace neither values nor variables.
     pub steps: Vec<Step>,
-    /// Mini-buckets of the copy, with a backward pass that bounds the rest.
+    /// A mini-bucket elimination of the copy, whose backward pass bounds each value; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Elimination>,
-    /// Each variable and its values.
+    /// Each variable with its values that cost too much.
     pub values: Vec<(u32, Box<[u32]>)>,
-    /// Entries that passes and searches may visit where that is not enough.
+    /// The number of table entries that backward passes and searches may visit if the steps alone do not prove the
+    /// lemma.
     pub work: u64,
-    /// Bytes that nodes of these searches may take.
+    /// The number of bytes that the nodes of these searches may take.
     pub bytes: u64,
 }
 
@@ -199,84 +207,85 @@ pub struct Lemma {
 /// may move and how often. The checker chooses the rest, because no move changes the cost of an assignment;
 /// `check::Replay` does the following.
 ///
-/// Each function and each unary cost goes to the last cluster that has all of its variables, if there is one. Clusters
-/// without `beside` begin a group, and a pass visits the groups in turn. In each group the difference between a cluster
-/// and the one beside it is halved for all combinations of their common variables. Then, in the forward pass, each
-/// cluster sends its least costs to the cluster `to`; in the backward pass it receives a share. The least cost of a
-/// cluster becomes constant.
+/// Each function and each unary cost is assigned to the last cluster that contains all of its variables, if there is
+/// one. Clusters without `beside` begin a group, and a pass visits the groups in order. In each group the difference
+/// between a cluster and the one beside it is halved for all combinations of their common variables. Then, in the
+/// forward pass, each cluster sends its least costs to the cluster `to`; in the backward pass it receives a share. The
+/// least cost of a cluster moves to the constant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// The tables.
+    /// The clusters.
     pub clusters: Vec<Cluster>,
-    /// Forward and backward passes, a forward pass first.
+    /// The total number of forward and backward passes, which alternate; the first is a forward pass.
     pub passes: u32,
-    /// Passes after them in which differences are halved along all edges.
+    /// The number of final passes, in which differences are halved along all edges.
     pub even: u32,
 }
 
-/// A table of a join graph.
+/// A cluster of a join graph: a table over some variables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cluster {
-    /// Its variables, ascending.
+    /// The variables of the table, ascending.
     pub over: Box<[u32]>,
-    /// A later cluster: costs move there first.
+    /// The index of a later cluster, to which costs move first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<u32>,
-    /// An earlier cluster of the same group.
+    /// The index of an earlier cluster of the same group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<u32>,
 }
 
-/// How a network is bounded.
+/// How the last network of a branch is bounded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// By its constant, once all minima have moved there.
+    /// By the network's constant, after all minima have moved there.
     Constant,
     /// By mini-bucket elimination.
     Elimination(Elimination),
-    /// By cases: branches that each fix some values of a variable; the bound is the least of theirs.
+    /// By cases: each branch restricts a variable to some of its values, and the bound is the minimum over the
+    /// branches.
     Cases {
-        /// The variable.
+        /// The branching variable.
         variable: u32,
-        /// Sets of its values, together all of them, and the branch of each set.
+        /// Sets of values, which together cover the domain, and the branch of each set.
         cases: Vec<(Vec<u32>, Branch)>,
     },
-    /// By a branch and bound search of the checker.
+    /// By a branch-and-bound search that the checker runs.
     Search(Search),
-    /// By sparse bucket elimination: exact, with tables that list only the tuples that are not too dear.
+    /// By sparse bucket elimination, which is exact: its tables list only the tuples whose costs are not too high.
     Rows(Rows),
 }
 
-/// A sparse elimination that the checker repeats: the length of its tables shows only during the run.
+/// A sparse elimination that the checker repeats, because the length of its tables is known only during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rows {
-    /// The variables in the order in which they leave.
+    /// The variables in elimination order.
     pub order: Box<[u32]>,
-    /// Rows that it may visit.
+    /// The number of rows that the elimination may visit.
     pub work: u64,
-    /// Bytes that rows may take at a time.
+    /// The number of bytes that rows may take at a time.
     pub bytes: u64,
 }
 
-/// A branch and bound search that the checker repeats. It shifts costs at each node and eliminates the residual
+/// A branch-and-bound search that the checker repeats. It shifts costs at each node and eliminates the residual
 /// problem, or bounds it by mini-buckets. Only the branching trace and the size of the mini-buckets are stored; they
-/// decide only how long the search takes.
+/// affect only the duration of the search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// Entries that it may visit.
+    /// The number of table entries that the search may visit.
     pub work: u64,
-    /// Bytes of its nodes, with the tables of one.
+    /// The number of bytes that its nodes may take, including the tables of one node.
     pub bytes: u64,
-    /// Combinations of all mini-buckets of a node together; 0 where nodes have none.
+    /// The number of combinations in all mini-buckets of a node together; 0 if nodes have no mini-buckets.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mini: u64,
-    /// The branching trace: variable, parent entry, and the parent's value that leads here (any value for the first
-    /// entry).
+    /// The branching trace: branching variable, index of the parent entry, and the parent's value that leads to this
+    /// entry (any value for the first entry).
     pub forks: Vec<(u32, u32, u32)>,
 }
 
@@ -284,34 +293,34 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A plan of mini-bucket elimination (Dechter and Rish 2003): functions, unary costs and messages are joined, each at
-/// most once; those that are not joined count with their least cost.
+/// A plan of mini-bucket elimination (Dechter and Rish 2003). Functions, unary costs and messages are joined, each at
+/// most once; those that are not joined contribute their least cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elimination {
-    /// The functions, by their scopes.
+    /// The functions, identified by their scopes.
     pub functions: Vec<Box<[u32]>>,
-    /// The mini-buckets, in the order of their execution.
+    /// The mini-buckets, in execution order.
     pub joins: Vec<Join>,
 }
 
-/// One mini-bucket: its message is the joined sum, minimised over a variable.
+/// A mini-bucket: its message is the sum of what it joins, minimised over a variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Join {
     /// The variable that is eliminated.
     pub variable: u32,
-    /// Whether its own costs are joined.
+    /// Whether the unary costs of the variable are joined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unary: bool,
-    /// Functions, by their place in the list.
+    /// The joined functions, as indices into the plan's list of functions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<u32>,
-    /// Messages, by the place of the join that made them.
+    /// The joined messages, as indices of the mini-buckets that produced them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<u32>,
-    /// The variables of the message where it has fewer than all others: for a single function too large for a dense
-    /// table.
+    /// The variables of the message, if a single table is joined that is too large for a dense table and is projected
+    /// to some of its variables; `None` if the message has all joined variables but the eliminated one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Vec<u32>>,
 }

@@ -1,9 +1,9 @@
-//! Automata that count and add.
+//! Automata for global cost functions that count or add.
 
 use super::machine::{Machine, State};
 use crate::model::{Cost, CountCost, Counting, FORBIDDEN, Linear, Measure, Price, Same, Target, ValueCount, add};
 
-/// What being off by `gap` costs.
+/// Returns the price of a deviation by `gap`.
 pub(super) fn charge(price: Price, gap: i64) -> Cost {
     if gap == 0 {
         return 0;
@@ -24,23 +24,25 @@ pub(super) fn times_cost(cost: Cost, times: i128) -> Cost {
     }
 }
 
-/// How far a number is from where it should be.
+/// Returns how far a number is from its target.
 pub(super) fn distance(target: Target, number: i64) -> i64 {
     match target {
-        // both may be positive where no number is within
+        // both may be positive if `low > high`: no number is within then
         Target::Within(low, high) => low.saturating_sub(number).max(number.saturating_sub(high)).max(0),
         Target::Not(there) => i64::from(number == there),
     }
 }
 
-/// Sums that are where they should be, and those that are not, whatever follows.
+/// A state of [`Sum`] from which every completion meets the target.
 const SURELY_RIGHT: i64 = i64::MIN;
+/// A state of [`Sum`] from which no completion meets the target.
 const SURELY_OFF: i64 = i64::MAX;
 
-/// The sum so far, then for each set of pairs whether one of it is there.
+/// An automaton that adds weights. A state is the sum so far, then for each set of [`Linear::at_most_one`] the number
+/// of its pairs seen so far.
 pub(super) struct Sum {
     linear: Linear,
-    /// The least and the largest sum of what is left from each step on.
+    /// For each step, the least and the largest sum that the remaining variables can add.
     rest: Vec<(i64, i64)>,
 }
 
@@ -56,7 +58,8 @@ impl Sum {
         Sum { linear, rest }
     }
 
-    /// A sum before a step, as far as it matters.
+    /// Returns the sum before a step, replaced by a marker if the rest can no longer change whether it meets the
+    /// target.
     fn settled(&self, step: usize, sum: i64) -> i64 {
         let (Target::Within(low, high), Measure::Hard) = (self.linear.target, self.linear.price.measure) else {
             return sum;
@@ -105,21 +108,22 @@ impl Machine for Sum {
     }
 }
 
-/// A sum in steps of several units, which costs what the nearest sum within its reach costs: a lower bound of [`Sum`].
+/// A relaxed sum that counts in steps of several units and costs what the nearest reachable sum costs: a lower bound of
+/// [`Sum`].
 pub(super) struct Coarse {
-    /// Steps of each value of each variable, rounded down.
+    /// For each variable, the weight of each value in steps, rounded down.
     steps: Vec<Vec<i64>>,
-    /// Units of a step.
+    /// Number of units in a step.
     unit: i128,
-    /// What rounding has taken from a sum at most.
+    /// The largest total error of rounding down, in units.
     slack: i128,
-    /// Where the sum should be.
+    /// The target interval, less the least possible sum.
     target: (i128, i128),
     price: Price,
 }
 
 impl Coarse {
-    /// With about so many different sums; none where the sum may be anything but one number.
+    /// Returns an automaton with about `sums` different sums; `None` if the target is any number but one.
     pub fn new(linear: &Linear, sums: i128) -> Option<Self> {
         let Target::Within(low, high) = linear.target else { return None };
         let least = |weights: &Vec<i64>| i128::from(weights.iter().copied().min().unwrap_or(0));
@@ -160,15 +164,16 @@ impl Machine for Coarse {
     }
 }
 
-/// What numbers of variables with each value cost.
+/// How numbers of variables with each value are priced.
 pub(super) enum Rule {
-    /// A price for each pair of equal values.
+    /// A price for each pair of variables with equal values.
     Pairs(Cost),
-    /// Bounds.
+    /// Prices for violated bounds on the numbers.
     Bounds(Counting),
 }
 
-/// The number of variables so far with each value: of all values, or of those with bounds.
+/// An automaton that counts variables by value. A state is the number of variables so far with each value, or with each
+/// bounded value.
 pub(super) struct Counts {
     pub sizes: Vec<u32>,
     pub rule: Rule,
@@ -234,11 +239,12 @@ impl Counts {
     }
 }
 
-/// For each value how often the left group has it, and the right one; without bounds only the difference.
+/// An automaton that compares two groups of variables. A state has two entries for each value: how often the left and
+/// the right group take it or, if there are no bounds, the difference and 0.
 pub(super) struct Groups {
     same: Same,
     arity: usize,
-    /// The values that count.
+    /// The values that are counted.
     values: Vec<u32>,
 }
 
@@ -248,7 +254,7 @@ impl Groups {
         Groups::of(same, sizes, values)
     }
 
-    /// Only these values count.
+    /// Returns the automaton that counts only `values`.
     pub fn of(same: Same, sizes: &[u32], values: Vec<u32>) -> Self {
         Groups { same, arity: sizes.len(), values }
     }
@@ -256,7 +262,7 @@ impl Groups {
 
 impl Machine for Groups {
     fn order(&self) -> Vec<usize> {
-        // one of the left, one of the right, so that differences stay small
+        // alternate between left and right, so that differences stay small
         let longest = self.same.left.len().max(self.same.right.len());
         let both = |k: usize| [self.same.left.get(k), self.same.right.get(k)];
         let mut order: Vec<usize> = (0..longest).flat_map(both).flatten().map(|&position| position as usize).collect();
@@ -299,8 +305,8 @@ impl Machine for Groups {
     }
 }
 
-/// Reads each position of the first half, then its counterpart: the number of equal ones so far, and the value just
-/// read.
+/// An automaton that reads each position of the first half and then its counterpart in the second half. A state is the
+/// number of matching nonzero pairs so far and the value just read.
 pub(super) struct Overlap {
     pub arity: usize,
     pub target: Target,
@@ -333,7 +339,7 @@ impl Machine for Overlap {
     }
 }
 
-/// The largest cost so far.
+/// An automaton whose state is the largest cost so far, given the cost of each value of each variable.
 pub(super) struct Largest(pub Vec<Vec<Cost>>);
 
 impl Machine for Largest {

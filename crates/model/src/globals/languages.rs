@@ -1,15 +1,15 @@
-//! Automata of languages, trees and networks.
+//! Automata for global cost functions about languages, trees and nested networks.
 
 use super::machine::{Machine, State};
 use crate::model::{Automaton, Cost, FORBIDDEN, Grammar, Network, Repair, add};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The state of an automaton. Letters that are put in are taken together with the next one.
+/// A weighted automaton that reads the variables. Insertions are handled together with the next letter.
 pub(super) struct Regular {
     automaton: Automaton,
     arity: usize,
-    /// The least cost of letters put in between each two states.
+    /// The least cost of insertions that lead from each state to each other state.
     inserted: Vec<Vec<Cost>>,
 }
 
@@ -52,7 +52,7 @@ impl Machine for Regular {
                 continue;
             }
             if let Repair::Edit(price) = self.automaton.repair {
-                to([middle as i64].into(), add(before, price)); // this letter is left out
+                to([middle as i64].into(), add(before, price)); // deletion of this letter
             }
             for &(from, letter, next, cost) in &self.automaton.transitions {
                 if from as usize != middle {
@@ -75,15 +75,16 @@ impl Machine for Regular {
     }
 }
 
-/// The symbols that are still to be derived, the next one last: a leftmost derivation.
+/// A pushdown automaton for a grammar. A state is the stack of symbols still to be derived, with the next one last
+/// (leftmost derivation).
 pub(super) struct Stack {
     pub grammar: Grammar,
     pub arity: usize,
 }
 
 impl Stack {
-    /// The stacks that a stack derives before the next letter, where their symbols fit into `left` letters, this one
-    /// included; with the least costs of getting there.
+    /// Returns the stacks that derive from `stack` before the next letter is read, with their least costs. Stacks with
+    /// more symbols than the `left` letters still to be read, the next one included, are pruned.
     fn derived(&self, stack: &State, left: usize) -> FxHashMap<State, Cost> {
         let mut costs: FxHashMap<State, Cost> = FxHashMap::default();
         let mut waiting = vec![(stack.clone(), 0)];
@@ -128,8 +129,8 @@ impl Machine for Stack {
     }
 }
 
-/// Where each node leads so far: to a node that has no parent yet, or to the root; then the root, -1 before it is
-/// known.
+/// An automaton that follows parent links. A state gives, for each node, the node reached by the links so far (the
+/// root, or a node whose parent is not yet read), then the root, or -1 if it is not yet read.
 pub(super) struct Tree {
     pub arity: usize,
 }
@@ -169,7 +170,7 @@ impl Machine for Tree {
     }
 }
 
-/// All values so far.
+/// An automaton for a condition on the cost of a nested network. A state lists all values so far.
 pub(super) struct Nested {
     pub network: Arc<Network>,
     pub low: Cost,

@@ -1,47 +1,48 @@
-//! Finite automata that read the variables of a scope one after the other, and their tables.
+//! Finite automata that read the variables of a scope one after the other, and the tables made from them.
 
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Odometer, Part, Parts, SparseTable, Table, add};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 
-/// Numbers that the states of a layer of a chain hold, at most: 256 MiB with those that look them up.
+/// The maximum number of integers that the states of a layer hold: 256 MiB including the look-up map.
 const NUMBERS: usize = 1 << 24;
 
-/// What an automaton remembers.
+/// A state of an automaton before states are numbered.
 pub(super) type State = Box<[i64]>;
 
-/// A function as a weighted automaton, perhaps not a deterministic one: its cost is the least of all paths.
+/// A function as a weighted automaton, possibly nondeterministic: the function's cost is the least cost of all paths.
 pub(super) trait Machine {
-    /// The positions of the scope in the order in which they are read.
+    /// Returns the positions of the scope in reading order.
     fn order(&self) -> Vec<usize>;
 
-    /// Where paths begin, at which cost.
+    /// Returns the initial states and their costs.
     fn starts(&self) -> Vec<(State, Cost)>;
 
-    /// Where they go at the `step`-th position in the order: calls `to` with each state and the cost of going there.
+    /// Calls `to` with each successor of state `from` and the transition's cost, when the `step`-th position in reading
+    /// order has `value`.
     fn step(&self, step: usize, from: &State, value: u32, to: &mut dyn FnMut(State, Cost));
 
-    /// What ending in a state costs.
+    /// Returns the cost of ending in a state.
     fn end(&self, state: &State) -> Cost;
 }
 
-/// A transition: from, value, to, cost.
+/// A transition: state before, value, state after, cost.
 type Transition = (u32, u32, u32, Cost);
 
-/// The states that an automaton reaches, a layer before each variable and one at the end.
+/// The states that an automaton reaches, in a layer before each variable and one after the last.
 #[derive(Debug)]
 pub(super) struct Layers {
     order: Vec<usize>,
     starts: Vec<(u32, Cost)>,
-    /// For each step.
+    /// The transitions of each step.
     transitions: Vec<Vec<Transition>>,
     /// Number of states in each layer.
     states: Vec<usize>,
     ends: Vec<Cost>,
 }
 
-/// Numbers for the states of a layer as they appear.
+/// A numbering of the states of a layer in order of appearance.
 #[derive(Default)]
 struct Numbers {
     known: FxHashMap<State, u32>,
@@ -57,7 +58,7 @@ impl Numbers {
     }
 }
 
-/// Adds a state to those that are reached, or a cheaper way to it.
+/// Adds a state to those that are reached, or lowers its cost.
 fn reach(layer: &mut Vec<(u32, Cost)>, state: u32, cost: Cost) {
     match layer.iter_mut().find(|known| known.0 == state) {
         Some(known) => known.1 = known.1.min(cost),
@@ -66,8 +67,8 @@ fn reach(layer: &mut Vec<(u32, Cost)>, state: u32, cost: Cost) {
 }
 
 impl Layers {
-    /// Unfolds an automaton; `None` if it has more than `most` transitions, or a layer whose states take too much
-    /// memory.
+    /// Unfolds an automaton into layers. Returns `None` if it has more than `most` transitions, or a layer whose states
+    /// take too much memory.
     pub fn new(machine: &dyn Machine, sizes: &[u32], most: usize, stop: &Stop) -> Result<Option<Self>, Error> {
         let order = machine.order();
         let mut layer = Numbers::default();
@@ -86,7 +87,7 @@ impl Layers {
                             return;
                         }
                         let to = next.of(to);
-                        // the least of several ways counts
+                        // parallel transitions count with their least cost
                         match taken[first..].iter_mut().find(|known| known.2 == to) {
                             Some(known) => known.3 = known.3.min(cost),
                             None => taken.push((from, value, to, cost)),
@@ -107,15 +108,15 @@ impl Layers {
         Ok(Some(Layers { order, starts, transitions, states, ends }))
     }
 
-    /// Number of transitions.
+    /// Returns the number of transitions.
     pub fn transitions(&self) -> usize {
         self.transitions.iter().map(Vec::len).sum()
     }
 
-    /// The costs of all assignments, the last variable of the scope running fastest.
+    /// Returns the costs of all assignments, with the last variable of the scope varying fastest.
     pub fn table(&self, sizes: &[u32], stop: &Stop) -> Result<Vec<Cost>, Error> {
         let n = self.order.len();
-        // where the transitions of each state and value begin: they are sorted by both
+        // offsets of the transitions of each state and value: they are sorted by both
         let starts_of = |(step, transitions): (usize, &Vec<Transition>)| {
             let size = sizes[self.order[step]] as usize;
             let mut starts = vec![0usize; self.states[step] * size + 1];
@@ -130,7 +131,7 @@ impl Layers {
         }
         let ordered: Vec<usize> = self.order.iter().map(|&position| sizes[position] as usize).collect();
         let mut costs = vec![0; ordered.iter().product()];
-        // the states that are reached in each layer, with their least costs
+        // the reached states of each layer, with their least costs
         let mut layers: Vec<Vec<(u32, Cost)>> = vec![Vec::new(); n + 1];
         self.starts.iter().for_each(|&(state, cost)| reach(&mut layers[0], state, cost));
         let mut odometer = Odometer::new(ordered.clone());
@@ -158,8 +159,8 @@ impl Layers {
         }
     }
 
-    /// Merges states that cannot be told apart by what follows, and drops those from which no end is reached. What
-    /// costs `limit` at the end is forbidden.
+    /// Merges states with equal continuations, and drops those from which no final state is reachable. An end cost of
+    /// at least `limit` becomes forbidden.
     pub fn minimised(mut self, limit: Cost) -> Self {
         let mut kinds: FxHashMap<Cost, u32> = FxHashMap::default();
         let mut classes: Vec<Option<u32>> = Vec::with_capacity(self.ends.len());
@@ -189,7 +190,7 @@ impl Layers {
                 .into_iter()
                 .map(|mut list| {
                     list.sort_unstable();
-                    // of several ways to merged states the cheapest
+                    // of parallel transitions to merged states, keep the one of least cost
                     list.dedup_by_key(|&mut (value, to, _)| (value, to));
                     let number = known.len() as u32;
                     (!list.is_empty()).then(|| {
@@ -208,7 +209,7 @@ impl Layers {
         self
     }
 
-    /// A cost that no path exceeds.
+    /// Returns an upper bound on the cost of every feasible path.
     pub fn most(&self) -> Cost {
         let largest = |costs: &mut dyn Iterator<Item = Cost>| costs.filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
         let mut most = largest(&mut self.starts.iter().map(|start| start.1));
@@ -218,7 +219,7 @@ impl Layers {
         add(most, largest(&mut self.ends.iter().copied()))
     }
 
-    /// A table for each variable, of the state before it, the variable and the state after it.
+    /// Adds a table for each variable, over the state before it, the variable and the state after it.
     pub fn chain(&self, scope: &[u32], parts: &mut Parts) {
         let last = self.transitions.len().saturating_sub(1);
         let first = parts.added.len() as u32;

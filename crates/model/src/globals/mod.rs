@@ -1,13 +1,14 @@
-//! Global cost functions as tables, for everything that works on tables.
+//! Global cost functions as tables, for all code that works on tables.
 //!
-//! A function becomes forbidden or priced pairs where it consists of these; a single table where its scope has few
-//! combinations; else a chain: a finite automaton reads the variables one after the other (`machine`), and variables
-//! that are added between them hold its states (Quimper and Walsh, "Global grammar constraints", 2006; Allouche et al.,
-//! "Tractability-preserving transformations of global cost functions", 2016). What is a sum over the values becomes a
-//! chain for each value. A weighted sum whose chain would be too large becomes a smaller one with lower costs: the
-//! network is relaxed then, and only what keeps the sums themselves (`sums`) finds its solutions.
+//! A function that consists of forbidden or priced pairs becomes these pairs. A function whose scope has few
+//! combinations becomes a single table. Any other becomes a chain: a finite automaton reads the variables one after the
+//! other (`machine`), and variables added between them hold its states (Quimper and Walsh, "Global grammar
+//! constraints", 2006; Allouche et al., "Tractability-preserving transformations of global cost functions", 2016). A
+//! sum over the values becomes a chain for each value. A weighted sum whose chain would be too large becomes a smaller
+//! chain with lower costs: the network is then relaxed, and only a search that evaluates the sums themselves (`sums`)
+//! finds its solutions.
 //!
-//! `check` evaluates the same functions by their formulas and shares no code with this area.
+//! `check` evaluates global functions by their formulas and shares no code with this module.
 
 mod counters;
 mod languages;
@@ -23,38 +24,41 @@ use crate::stop::Stop;
 use machine::{Layers, Machine};
 use pairs::WHOLE_PAIR;
 
-/// Combinations of values up to which a function becomes a single table: 8 MiB of costs.
+/// The number of combinations of values up to which a function becomes a single table: 8 MiB of costs.
 const WHOLE: u64 = 1 << 20;
-/// The same for sums, whose chains have few states: as many as twelve bits have.
+/// The number of combinations up to which a sum becomes a single table. It is smaller than [`WHOLE`] because chains of
+/// sums have few states.
 const WHOLE_SUM: u64 = 1 << 12;
-/// Entries of all single tables of a network: 256 MiB of costs. Beyond, functions become chains where that is smaller.
+/// The number of entries of all single tables of a network: 256 MiB of costs. Beyond it, functions become chains if
+/// those are smaller.
 const ENTRIES: u64 = 1 << 25;
-/// Transitions of a chain: its tables take about 20 bytes for each.
+/// The maximum number of transitions of a chain, whose tables take about 20 bytes for each.
 const TRANSITIONS: usize = 1 << 22;
-/// The same for the chain of a weighted sum: about 1.5 GB.
+/// The maximum number of transitions of the chain of a weighted sum: about 1.5 GB.
 const LONGEST: usize = 1 << 26;
-/// Different sums of a chain, at most; a coarser one stands for more. Other numbers were not tried.
+/// The maximum number of different sums of an exact chain; a coarser chain replaces a longer one. Other values were not
+/// tried.
 const SUMS: usize = 256;
 
-/// Adds global functions to a network that is being built, within limits for all of them together.
+/// Converts global functions while a network is built, within limits on the total size of their tables.
 #[derive(Debug)]
 pub struct Decomposer {
-    /// Entries that single tables may still have.
+    /// The number of entries that single tables may still have.
     entries: u64,
-    /// Whether functions may become pairs.
+    /// Whether a function that consists of pairs is decomposed into them.
     pairs: bool,
-    /// Whether parts of some function may reach the limit only together.
+    /// Whether the parts of some function may reach the limit only by their sum.
     sums: bool,
-    /// Different sums up to which a chain is exact.
+    /// The number of different sums up to which a chain is exact.
     narrow: usize,
 }
 
-/// Why a function is not added.
+/// Why a function cannot be converted.
 #[derive(Debug)]
 pub enum Refusal {
-    /// What its tables would take, in words.
+    /// The function's tables would be too large; the text describes their size.
     TooLarge(String),
-    /// Another error.
+    /// The conversion failed for another reason.
     Error(Error),
 }
 
@@ -71,37 +75,37 @@ impl Default for Decomposer {
 }
 
 impl Decomposer {
-    /// One with other limits, for tests: entries of single tables, and different sums of an exact chain; functions
-    /// become pairs only where `pairs` says so.
+    /// Returns a decomposer with other limits, for tests: the number of entries of single tables and of different sums
+    /// of an exact chain. Functions become pairs only if `pairs` is set.
     #[doc(hidden)]
     pub fn limited(entries: u64, narrow: usize, pairs: bool) -> Self {
         Decomposer { entries, narrow, pairs, ..Decomposer::default() }
     }
 
-    /// Adds a function; returns its number among all functions.
+    /// Converts and adds a function. Returns its number among all functions.
     ///
     /// # Errors
-    /// A scope that does not fit the network, tables that would be too large, [`Error::Stopped`].
+    /// Returns an error if the scope does not fit the network, if the tables would be too large, or if `stop` is set.
     pub fn add(&mut self, builder: &mut Builder, global: Global, stop: &Stop) -> Result<u32, Refusal> {
         let sizes: Vec<u32> = global.scope.iter().filter_map(|&v| builder.domain(v)).collect();
         if sizes.len() < global.scope.len() {
-            return Ok(builder.global(global, Parts::default())?); // the builder says what is wrong
+            return Ok(builder.global(global, Parts::default())?); // the builder reports the fault
         }
         let parts = self.parts(&global, &sizes, stop)?;
         Ok(builder.global(global, parts)?)
     }
 
-    /// Whether parts of a function may reach the limit only together. Negative costs elsewhere would then make up for
-    /// what the function forbids.
+    /// Returns whether the parts of a function may reach the limit only by their sum. Negative costs elsewhere could
+    /// then compensate for what the function forbids.
     pub fn may_reach_limit_in_sum(&self) -> bool {
         self.sums
     }
 
-    /// Refuses a function whose variables have more values in all than a chain may have transitions, before its
+    /// Refuses a function whose variables have more values in total than a chain may have transitions, before its
     /// parameters take memory for each value.
     ///
     /// # Errors
-    /// [`Refusal::TooLarge`].
+    /// Returns [`Refusal::TooLarge`] if there are too many values.
     pub fn must_fit(sizes: &[u32]) -> Result<(), Refusal> {
         match sizes.iter().map(|&size| u64::from(size)).sum::<u64>() {
             values if values <= TRANSITIONS as u64 => Ok(()),
@@ -140,13 +144,13 @@ impl Decomposer {
                 return Ok(single(scope, costs.into_iter().map(|cost| capped(cost, *limit)).collect()));
             }
         }
-        // each has a transition for each value of each variable
+        // each chain has at least one transition for each value of each variable
         let values: usize = sizes.iter().map(|&size| size as usize).sum();
         if chains_of(kind, sizes).saturating_mul(values) > TRANSITIONS {
             return Err(too_long(&format!("a table of {combinations} entries")));
         }
         let machines = by_value(kind, sizes).unwrap_or_else(|| vec![whole]);
-        // a chain of many sums is more than bounds can work with, and the driver `sums` needs none
+        // bounds cannot use a chain of many sums, and the driver `sums` needs none
         let mut left = match kind {
             GlobalKind::Linear(_) => self.narrow.saturating_mul(values).min(LONGEST),
             _ => TRANSITIONS,
@@ -167,7 +171,8 @@ impl Decomposer {
         Ok(parts)
     }
 
-    /// A chain of fewer sums that costs a weighted sum at most; nothing for a sum that may be anything but one number.
+    /// Returns a chain with fewer sums that never costs more than the weighted sum; `None` if the function is no
+    /// weighted sum, its target is any number but one, or the chain is too long.
     fn coarse(&self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Option<Parts>, Refusal> {
         let GlobalKind::Linear(linear) = &global.kind else { return Ok(None) };
         let Some(machine) = counters::Coarse::new(linear, self.narrow as i128) else { return Ok(None) };
@@ -177,12 +182,12 @@ impl Decomposer {
     }
 }
 
-/// The refusal of a function that would take this or a chain that is too long.
+/// Returns the refusal of a function whose table (`other`) is too large and whose chain is too long.
 fn too_long(other: &str) -> Refusal {
     Refusal::TooLarge(format!("{other}, or a chain of more than {TRANSITIONS}"))
 }
 
-/// The number of machines of [`by_value`]; 1 if there is only the one of the whole function.
+/// Returns the number of machines that [`by_value`] makes; 1 if the function is not split by value.
 fn chains_of(kind: &GlobalKind, sizes: &[u32]) -> usize {
     match kind {
         GlobalKind::Counting(Counting { cost: CountCost::Larger(_), .. }) => 1,
@@ -192,14 +197,14 @@ fn chains_of(kind: &GlobalKind, sizes: &[u32]) -> usize {
     }
 }
 
-/// Chains that together cost what a function costs.
+/// Returns chains whose costs add up to the cost of a function.
 fn chains(scope: &[u32], all: impl IntoIterator<Item = Layers>, limit: Cost) -> Parts {
     let (mut parts, mut total) = (Parts::default(), 0);
     for layers in all {
         total = crate::model::add(total, layers.most());
         layers.chain(scope, &mut parts);
     }
-    // hard costs alone add up to nothing
+    // a function with hard costs only has a total of 0
     parts.sums = total >= limit;
     parts
 }
@@ -213,7 +218,7 @@ fn single(scope: &[u32], costs: Vec<Cost>) -> Parts {
     Parts { tables: vec![(own, Table::dense(costs))], ..Parts::default() }
 }
 
-/// The machine of a function as a whole; none for functions of two numbers.
+/// Returns the machine of a whole function; `None` for [`GlobalKind::Arithmetic`].
 fn machine(kind: &GlobalKind, sizes: &[u32]) -> Option<Box<dyn Machine>> {
     Some(match kind.clone() {
         GlobalKind::Linear(linear) => Box::new(counters::Sum::new(linear)),
@@ -234,7 +239,7 @@ fn machine(kind: &GlobalKind, sizes: &[u32]) -> Option<Box<dyn Machine>> {
     })
 }
 
-/// A machine for each value, where the function is a sum over the values.
+/// Returns a machine for each value if the function is a sum over the values, else `None`.
 fn by_value(kind: &GlobalKind, sizes: &[u32]) -> Option<Vec<Box<dyn Machine>>> {
     match kind {
         GlobalKind::Counting(counting) => {
@@ -266,7 +271,7 @@ fn by_value(kind: &GlobalKind, sizes: &[u32]) -> Option<Vec<Box<dyn Machine>>> {
     }
 }
 
-/// All costs of a function of two numbers, the second running fastest.
+/// Returns all costs of a function of two numbers, the second varying fastest.
 fn arithmetic(function: &Arithmetic, sizes: &[u32]) -> impl Iterator<Item = Cost> {
     let function = *function;
     let (rows, columns) = (sizes[0], sizes[1]);

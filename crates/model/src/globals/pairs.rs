@@ -1,13 +1,14 @@
-//! Functions that are sums over pairs of variables.
+//! Global cost functions that are sums over pairs of variables.
 
 use crate::model::{Cost, CountCost, FORBIDDEN, GlobalKind, Measure, Part, Parts, Table, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Combinations of values up to which a function of two variables becomes a single table, as it has no smaller form:
-/// 128 MiB of costs.
+/// The number of combinations of values up to which a function of two variables becomes a single table, because it has
+/// no smaller form: 128 MiB of costs.
 pub(super) const WHOLE_PAIR: u64 = 1 << 24;
 
-/// The pairs of a function that consists of them: forbidden or priced equal values, forbidden pairs of values.
+/// Returns the pairs of a function that consists of them (forbidden or priced equal values, forbidden pairs of values);
+/// `None` for other functions, or if the table of a pair would be too large.
 pub(super) fn of(kind: &GlobalKind, scope: &[u32], sizes: &[u32], limit: Cost) -> Option<Parts> {
     let mut largest = sizes.to_vec();
     largest.sort_unstable_by(|a, b| b.cmp(a));
@@ -58,7 +59,7 @@ pub(super) fn of(kind: &GlobalKind, scope: &[u32], sizes: &[u32], limit: Cost) -
 
 fn pairs_of(scope: &[u32], sizes: &[u32], cost: impl Fn(usize, u32, usize, u32) -> Cost) -> Parts {
     let mut tables = Vec::with_capacity(scope.len() * scope.len() / 2);
-    // most pairs have equal tables, which are kept once
+    // most pairs have equal tables, which are stored once
     let mut last: FxHashMap<[u32; 2], Table> = FxHashMap::default();
     for j in 1..scope.len() {
         for i in 0..j {

@@ -1,5 +1,5 @@
 //! Global cost functions as sums: each sum adds a weight for the value of each of its variables, and its total has a
-//! price. What changes where a variable moves is then known without the other variables.
+//! price. The effect of a move is then computed without visiting the other variables.
 
 use super::counters::{charge, distance, times_cost};
 use crate::device::shared::{constants, device_structs};
@@ -7,7 +7,7 @@ use crate::model::{
     Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Linear, Measure, Network, Price, Same, Target,
 };
 
-/// Rules and measures as kernels number them.
+/// The numbers of rules and measures in the CUDA kernels.
 const OFF: u32 = 0;
 const NOT: u32 = 1;
 const WITHIN: u32 = 2;
@@ -17,7 +17,7 @@ const HARD: u32 = 0;
 const LINEAR: u32 = 1;
 const QUADRATIC: u32 = 2;
 
-/// The constants as kernels have them.
+/// Returns the declarations of these constants for the kernel sources.
 pub fn declared() -> String {
     constants! {
         u32: OFF, NOT, WITHIN, OUTSIDE, PAIRS, HARD, LINEAR, QUADRATIC;
@@ -26,13 +26,14 @@ pub fn declared() -> String {
 }
 
 device_structs! {
-    /// `kernels/sum.cuh`: Sum.
+    /// The struct `Sum` of `kernels/sum.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub struct SumArgument as "Sum" {
-        /// Where the total costs nothing; the one number that it should not be is the first.
+        /// The lower end of the interval of totals that cost nothing. For `NOT`, the one number to avoid.
         low: i64,
         high: i64,
-        /// What one counts that is missing to the first or above the second; where there is one price the first.
+        /// The cost of each unit below `low`, and `excess` that of each unit above `high`. If there is a single price,
+        /// both equal it.
         short as "short_": i64,
         excess: i64,
         limit: i64,
@@ -42,31 +43,31 @@ device_structs! {
     }
 }
 
-/// What a total costs.
+/// How a total is priced.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// The price of how far it is from where it should be.
+    /// A price for the distance of the total from its target.
     Off(Target, Price),
-    /// The price of what is missing to the first number and what is above the second together.
+    /// A price for the distance of the total from the interval between both numbers.
     Within(i64, i64, Price),
-    /// A cost for each that is missing to the first number, and one for each above the second.
+    /// A cost for each unit below `low`, and one for each unit above `high`.
     Outside { low: i64, high: i64, short: Cost, excess: Cost },
-    /// A cost for each pair among so many.
+    /// A cost for each pair among the counted variables, whose number is the total.
     Pairs(Cost),
 }
 
-/// A sum of a network.
+/// A sum of a network, with the price of its total.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
     rule: Rule,
-    /// A cost from here on is forbidden.
+    /// The cost from which on a total is forbidden.
     limit: Cost,
-    /// What its weights are on average, those that are 0 left out.
+    /// The mean absolute value of its nonzero weights, at least 1.
     pub step: f64,
 }
 
 impl Sum {
-    /// What a total costs; nothing where it is forbidden.
+    /// Returns the cost of a total; `None` if it is forbidden.
     #[inline]
     pub fn cost(&self, total: i64) -> Option<Cost> {
         let cost = match self.rule {
@@ -80,7 +81,7 @@ impl Sum {
         (cost < self.limit.min(FORBIDDEN)).then_some(cost)
     }
 
-    /// How far a total is from where it costs nothing.
+    /// Returns how far a total is from the nearest one that costs nothing.
     #[inline]
     pub fn distance(&self, total: i64) -> i64 {
         match self.rule {
@@ -90,7 +91,7 @@ impl Sum {
         }
     }
 
-    /// The same as kernels have it.
+    /// Returns the sum in the form that kernels read.
     pub fn argument(&self) -> SumArgument {
         let (rule, [low, high], [short, excess], measure) = match self.rule {
             Rule::Off(Target::Within(low, high), Price { cost, measure }) => (OFF, [low, high], [cost; 2], measure),
@@ -114,19 +115,19 @@ impl Sum {
 pub struct Sums {
     /// All sums.
     pub sums: Vec<Sum>,
-    /// For each value of each variable where its terms begin, and the end.
+    /// For each value of each variable, the offset of its terms in `terms`; then the end.
     pub starts: Vec<u32>,
-    /// Sums and weights, a run of them for each value.
+    /// Pairs of a sum and a weight, grouped by value.
     pub terms: Vec<(u32, i64)>,
-    /// For each variable the first of its values.
+    /// For each variable, the index of its first value in `starts`.
     pub firsts: Vec<u32>,
-    /// For each sum where its variables begin, and the end.
+    /// For each sum, the offset of its variables (then the end), and the variables of all sums.
     pub readers: (Vec<u32>, Vec<u32>),
 }
 
 impl Sums {
-    /// Whether a function is worth treating as sums: it consists of them, and its tables add variables to the network
-    /// or have more of its own than pairs and triples.
+    /// Returns whether a function is worth treating as sums: it consists of sums, and its tables add variables to the
+    /// network or have more than three variables.
     pub fn has(network: &Network, number: usize) -> bool {
         let Some(Function::Global(global)) = network.function(number) else { return false };
         let is_sum = match &global.kind {
@@ -138,7 +139,7 @@ impl Sums {
         is_sum && network.parts(number).any(|part| part.scope.len() > 3 || part.scope.iter().any(|&v| v >= own))
     }
 
-    /// The sums of all functions of a network that [`Sums::has`] them, by the variables of the expanded one.
+    /// Returns the sums of all functions for which [`Sums::has`] holds, over the variables of the expanded network.
     pub fn of(network: &Network) -> Sums {
         let domains = network.expanded().domains();
         let mut draft = Draft { terms: Vec::new(), sums: Vec::new() };
@@ -150,20 +151,20 @@ impl Sums {
         draft.finish(domains)
     }
 
-    /// What a value adds: sums, ascending, and weights that are not 0.
+    /// Returns the sums that a value changes, ascending, with its nonzero weights.
     #[inline]
     pub fn terms(&self, variable: usize, value: usize) -> &[(u32, i64)] {
         let at = self.firsts[variable] as usize + value;
         &self.terms[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// The variables of a sum, each once.
+    /// Returns the variables of a sum, each once.
     #[inline]
     pub fn readers(&self, sum: usize) -> &[u32] {
         &self.readers.1[self.readers.0[sum] as usize..self.readers.0[sum + 1] as usize]
     }
 
-    /// What each sum adds up to.
+    /// Returns the total of each sum.
     pub fn totals(&self, values: &[u16]) -> Vec<i64> {
         let mut totals = vec![0; self.sums.len()];
         for (v, &value) in values.iter().enumerate() {
@@ -173,10 +174,10 @@ impl Sums {
     }
 }
 
-/// Sums as they are found.
+/// The sums and terms of a network while they are collected.
 struct Draft {
     sums: Vec<Sum>,
-    /// Variable, value, sum, weight.
+    /// Tuples of variable, value, sum and weight.
     terms: Vec<(u32, u32, u32, i64)>,
 }
 

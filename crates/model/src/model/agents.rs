@@ -1,29 +1,29 @@
 //! The agents of a distributed problem.
 
-/// Who owns which variable, as the files of distributed problems say. An agent knows its variables and the functions
+/// The agents of a distributed problem and the variables that each owns. An agent knows its variables and the functions
 /// that read them, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents {
-    /// Their names; an agent may own several variables, or none.
+    /// Names of the agents; an agent may own several variables, or none.
     pub names: Vec<Box<str>>,
     /// The owner of each variable, an index into `names`.
     pub owner: Vec<u32>,
-    /// The variables that the file itself puts on an agent, as pairs of agent and variable; `owner` follows them.
+    /// Pairs of agent and variable for the variables that the file assigns to an agent; `owner` agrees with them.
     pub hosts: Vec<(u32, u32)>,
-    /// The value that each variable starts with, where the file says so.
+    /// The initial value of each variable, if the file states one.
     pub initial: Vec<Option<u32>>,
 }
 
 impl Agents {
-    /// An agent for each variable, of its name.
+    /// Makes an agent for each variable, with the variable's name.
     pub fn of_variables(names: impl Iterator<Item = String>) -> Self {
         let names: Vec<Box<str>> = names.map(String::into_boxed_str).collect();
         let owner = (0..names.len() as u32).collect();
         Agents { owner, initial: vec![None; names.len()], hosts: Vec::new(), names }
     }
 
-    /// Gives each variable without an owner to the first agent that owns none, in their order; where none is left, to a
-    /// new agent of the variable's name.
+    /// Gives each variable without an owner to the first agent that owns none, in order. When no such agent is left, a
+    /// new agent with the variable's name becomes the owner.
     pub fn complete(names: Vec<Box<str>>, given: Vec<Option<u32>>, variables: &[Box<str>]) -> Self {
         let mut agents = Agents { names, owner: Vec::new(), hosts: Vec::new(), initial: vec![None; given.len()] };
         let mut taken = vec![false; agents.names.len()];

@@ -1,4 +1,4 @@
-//! The entries of a dense table, in as few bytes each as they need.
+//! The entries of dense tables, stored in the narrowest sufficient integer type.
 
 use super::{Cost, FORBIDDEN};
 use std::borrow::Cow;
@@ -6,13 +6,13 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
-/// The entries of a dense table; clones share them. The same entries are always stored the same way, so tables are
-/// compared and hashed as they are stored.
+/// The entries of a dense table; clones share them. Equal entries are always stored in the same form, so tables are
+/// compared and hashed as stored.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Costs(Stored);
 
-/// In the narrowest kind that has them all: an unsigned one where the finite entries are between 0 and below its
-/// largest value, which stands for [`FORBIDDEN`].
+/// The entries in the narrowest type that holds them all. An unsigned type needs all finite entries to be at least 0
+/// and below its largest value, which stands for [`FORBIDDEN`].
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Stored {
     U8(Arc<[u8]>),
@@ -21,25 +21,25 @@ enum Stored {
     Wide(Arc<[Cost]>),
 }
 
-/// The entries of each kind, for code that runs on the slice of the kind at hand (see [`on_entries`]).
+/// The entries as a slice of their stored type (see [`on_entries`]).
 #[derive(Clone, Copy)]
 pub enum Slice<'a> {
-    /// Of 8 bits.
+    /// Entries of 8 bits.
     U8(&'a [u8]),
-    /// Of 16 bits.
+    /// Entries of 16 bits.
     U16(&'a [u16]),
-    /// Of 32 bits.
+    /// Entries of 32 bits.
     U32(&'a [u32]),
-    /// Costs as they are.
+    /// Entries stored as costs.
     Wide(&'a [Cost]),
 }
 
-/// An entry as it is stored.
+/// An integer type in which entries are stored.
 pub trait Entry: Copy + Ord + Send + Sync + 'static {
     /// The entry that stands for [`FORBIDDEN`].
     const FORBIDDEN: Self;
 
-    /// The cost that it stands for; larger entries stand for larger costs.
+    /// Returns the cost that the entry stands for; larger entries stand for larger costs.
     fn cost(self) -> Cost;
 }
 
@@ -52,12 +52,12 @@ impl Entry for Cost {
     }
 }
 
-/// How an unsigned kind takes costs.
+/// An unsigned type in which costs can be stored.
 trait Narrow: Entry {
-    /// All finite entries are below this.
+    /// The strict upper limit of finite entries.
     const TOP: u64;
 
-    /// The costs, all of which this kind has.
+    /// Converts costs, all of which must fit the type.
     fn narrow(costs: &[Cost]) -> Arc<[Self]>;
 }
 
@@ -86,7 +86,7 @@ narrow!(u8);
 narrow!(u16);
 narrow!(u32);
 
-/// Runs an expression on the slice of entries of [`Costs`], compiled for each kind (see [`Entry`]).
+/// Evaluates an expression on the stored slice of [`Costs`], compiled once for each stored type (see [`Entry`]).
 #[macro_export]
 macro_rules! on_entries {
     ($costs:expr, $entries:ident => $body:expr) => {
@@ -101,29 +101,29 @@ macro_rules! on_entries {
 pub use crate::on_entries;
 
 impl Costs {
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         on_entries!(self, entries => entries.len())
     }
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// An entry; panics where there is none, as a slice does.
+    /// Returns an entry. Panics if the index is out of range.
     #[inline]
     pub fn get(&self, index: usize) -> Cost {
         on_entries!(self, entries => entries[index].cost())
     }
 
-    /// The entries one after the other.
+    /// Iterates over the entries in order.
     #[inline]
     pub fn iter(&self) -> CostsIter<'_> {
         CostsIter(self.slice())
     }
 
-    /// All entries as costs: borrowed where they are stored as such, a copy otherwise.
+    /// Returns all entries as costs: borrowed if they are stored as such, a copy otherwise.
     pub fn wide(&self) -> Cow<'_, [Cost]> {
         match self.slice() {
             Slice::U8(entries) => Cow::Owned(copied(entries)),
@@ -133,27 +133,27 @@ impl Costs {
         }
     }
 
-    /// The least entry.
+    /// Returns the least entry; `None` if there are none.
     pub fn min(&self) -> Option<Cost> {
         on_entries!(self, entries => entries.iter().copied().min().map(Entry::cost))
     }
 
-    /// The greatest entry.
+    /// Returns the greatest entry; `None` if there are none.
     pub fn max(&self) -> Option<Cost> {
         on_entries!(self, entries => entries.iter().copied().max().map(Entry::cost))
     }
 
-    /// Where the entries stand: clones have one address.
+    /// Returns the address of the stored entries, which clones share.
     pub fn address(&self) -> usize {
         on_entries!(self, entries => entries.as_ptr().addr())
     }
 
-    /// Bytes of the entries.
+    /// Returns the number of bytes of the entries.
     pub fn bytes(&self) -> usize {
         on_entries!(self, entries => size_of_val(entries))
     }
 
-    /// How many clones share the entries, this one included.
+    /// Returns how many clones share the entries, this one included.
     pub fn owners(&self) -> usize {
         match &self.0 {
             Stored::U8(entries) => Arc::strong_count(entries),
@@ -163,7 +163,7 @@ impl Costs {
         }
     }
 
-    /// All entries, as they are kept.
+    /// Returns the slice of entries in their stored type.
     #[inline(always)]
     pub fn slice(&self) -> Slice<'_> {
         match &self.0 {
@@ -175,12 +175,12 @@ impl Costs {
     }
 }
 
-/// The costs of entries.
+/// Converts stored entries to costs.
 fn copied<T: Entry>(entries: &[T]) -> Vec<Cost> {
     entries.iter().map(|entry| entry.cost()).collect()
 }
 
-/// The greatest of the finite entries as an unsigned number, which makes negative ones larger than all others.
+/// Returns the greatest finite entry as an unsigned number, so that negative entries count as larger than all others.
 fn greatest(costs: &[Cost]) -> u64 {
     costs.iter().fold(0, |greatest, &cost| if cost == FORBIDDEN { greatest } else { greatest.max(cost as u64) })
 }
@@ -206,7 +206,7 @@ impl FromIterator<Cost> for Costs {
     fn from_iter<T: IntoIterator<Item = Cost>>(costs: T) -> Self {
         let costs = costs.into_iter();
         let mut all = Vec::with_capacity(costs.size_hint().0);
-        // by `fold`, which looks up the kind of the entries of another table once
+        // `for_each` uses `fold`, which matches on the stored type of another table only once
         costs.for_each(|cost| all.push(cost));
         all.into()
     }
@@ -227,7 +227,7 @@ impl fmt::Debug for Costs {
     }
 }
 
-/// Goes through the entries of [`Costs`].
+/// An iterator over the entries of [`Costs`].
 #[derive(Clone)]
 pub struct CostsIter<'a>(Slice<'a>);
 
@@ -237,7 +237,7 @@ impl<'a> From<&'a [Cost]> for CostsIter<'a> {
     }
 }
 
-/// Takes an entry off the front of a slice.
+/// Skips `skipped` entries of a slice and removes the next one.
 #[inline(always)]
 fn next<T: Entry>(entries: &mut &[T], skipped: usize) -> Option<Cost> {
     *entries = entries.get(skipped..).unwrap_or_default();
@@ -273,7 +273,7 @@ impl Iterator for CostsIter<'_> {
         (len, Some(len))
     }
 
-    /// One loop for the kind at hand; `min`, `sum`, `collect`, `for_each` and the like come here.
+    /// Runs one loop for the stored type; `min`, `sum`, `collect`, `for_each` and similar methods use it.
     #[inline]
     fn fold<B, F: FnMut(B, Cost) -> B>(self, first: B, mut next: F) -> B {
         match self.0 {
@@ -298,7 +298,7 @@ mod tests {
     const U16: Cost = u16::MAX as Cost;
     const U32: Cost = u32::MAX as Cost;
 
-    /// Entries with the bytes that each takes.
+    /// Returns lists of entries with the number of bytes that each entry takes.
     fn cases() -> Vec<(Vec<Cost>, usize)> {
         vec![
             (vec![], 1),
@@ -349,7 +349,7 @@ mod tests {
             let unlike = cases().into_iter().enumerate().filter(|&(other, _)| other != k);
             assert!(unlike.into_iter().all(|(_, (other, _))| Costs::from(other) != costs), "{entries:?}");
         }
-        // the same bytes in another kind
+        // equal bytes of different types
         assert_ne!(Costs::from(vec![FORBIDDEN]), Costs::from(vec![U8]));
     }
 

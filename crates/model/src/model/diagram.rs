@@ -1,16 +1,16 @@
 //! Influence diagrams: chance variables with probabilities, decisions, and utilities whose sum is maximised.
 
-/// Whether decisions remember.
+/// Whether decisions have perfect recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiagramKind {
-    /// Each decision knows all that was observed and decided before (an influence diagram with perfect recall).
+    /// Each decision depends on everything observed and decided before (an influence diagram with perfect recall).
     Recall,
-    /// Each decision knows only what is stated for it (a limited-memory influence diagram, LIMID).
+    /// Each decision depends only on its stated information set (a limited-memory influence diagram, LIMID).
     Limited,
 }
 
 impl DiagramKind {
-    /// `id` or `limid`.
+    /// Returns `id` or `limid`.
     pub fn name(self) -> &'static str {
         match self {
             DiagramKind::Recall => "id",
@@ -19,30 +19,30 @@ impl DiagramKind {
     }
 }
 
-/// A function of some variables.
+/// A table of real numbers over some variables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Potential {
-    /// The variables that it reads.
+    /// The variables that the potential reads.
     pub scope: Box<[u32]>,
-    /// Its value for each combination of their values, the last variable running fastest.
+    /// One number for each combination of values, the last variable varying fastest.
     pub table: Box<[f64]>,
 }
 
-/// A variable of a diagram.
+/// A variable of an influence diagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name: that of the file, or its index.
+    /// The variable's name in the file, or its index.
     pub name: String,
     /// Number of values.
     pub domain: u32,
-    /// Names of the values; empty where they have none.
+    /// Names of the values; empty if they have none.
     pub values: Vec<String>,
-    /// Whether it is a decision.
+    /// Whether the variable is a decision.
     pub decision: bool,
 }
 
 impl Node {
-    /// The name of a value.
+    /// Returns the name of a value, or its index if it has no name.
     pub fn value_name(&self, value: u32) -> String {
         self.values.get(value as usize).cloned().unwrap_or_else(|| value.to_string())
     }
@@ -51,32 +51,35 @@ impl Node {
 /// An influence diagram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagram {
-    /// Its name, as the file's.
+    /// The diagram's name: that of its file.
     pub name: String,
-    /// Whether decisions remember.
+    /// Whether decisions have perfect recall.
     pub kind: DiagramKind,
     /// The variables.
     pub nodes: Vec<Node>,
-    /// Probabilities: each of its last variable, by the others.
+    /// Conditional probability tables, each of its last variable given the others.
     pub probabilities: Vec<Potential>,
-    /// Utilities, which are added up.
+    /// Utilities, which are summed.
     pub utilities: Vec<Potential>,
-    /// The variables in the order of elimination, that is, from the last to the first in time. A block is all
-    /// decisions, which are made together, or all chance variables: those of the first block are never observed, those
-    /// of another one right before the decisions of the block in front of it.
+    /// The variables in blocks, in elimination order, that is, from the last to the first in time. A block consists of
+    /// decisions only, which are made together, or of chance variables only. Chance variables of the first block are
+    /// never observed; those of a later block are observed right before the decisions of the preceding block in this
+    /// list.
     pub blocks: Vec<Vec<u32>>,
-    /// Decisions and what each sees where it forgets, ascending, in the order of time; empty where blocks tell.
+    /// Decisions and the variables that each observes in a limited-memory diagram, ascending, in temporal order; empty
+    /// if the blocks determine them.
     pub informed: Vec<(u32, Vec<u32>)>,
 }
 
 impl Diagram {
-    /// Domain sizes of the variables.
+    /// Returns the domain sizes of the variables.
     pub fn domains(&self) -> Vec<u32> {
         self.nodes.iter().map(|node| node.domain).collect()
     }
 
-    /// The decisions, first decided first, and what each of them sees, ascending: with perfect recall all that
-    /// was observed and decided before, otherwise what is stated for it, or the block right before its own.
+    /// Returns the decisions in temporal order, and the variables that each observes, ascending. With perfect recall
+    /// these are all variables observed or decided before. Otherwise they are the stated ones or, if none are stated,
+    /// those of the block right before the decision's own.
     pub fn decisions(&self) -> Vec<(u32, Vec<u32>)> {
         if self.kind == DiagramKind::Limited && !self.informed.is_empty() {
             return self.informed.clone();

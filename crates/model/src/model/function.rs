@@ -1,4 +1,4 @@
-//! Cost functions: a scope and a table, dense or default-plus-tuples.
+//! Cost functions: a scope and a table, dense or sparse (a default cost and exceptions).
 
 use super::sums::CostSpan;
 use super::{Cost, Costs, CostsIter, Entry, FORBIDDEN, Scope, on_entries};
@@ -7,38 +7,39 @@ use std::sync::Arc;
 /// A function of the values of a few variables.
 #[derive(Clone, Debug)]
 pub struct CostFunction {
-    /// The variables it reads, all different; empty for a constant.
+    /// The variables that the function reads, all different; empty for a constant.
     pub scope: Scope,
-    /// Its costs, shared between functions that are equal.
+    /// The table of costs, shared between functions with equal tables.
     pub table: Table,
 }
 
-/// The costs of a function.
+/// The table of a cost function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Table {
-    /// One entry for every combination of values, the last variable of the scope running fastest.
+    /// One entry for each combination of values, the last variable of the scope varying fastest.
     Dense(Costs),
-    /// A default cost and the combinations that differ from it.
+    /// A default cost and the tuples that differ from it.
     Sparse(Arc<SparseTable>),
 }
 
-/// A default cost and the tuples that differ, sorted by their values, so that look-up is a binary search.
+/// A default cost and the tuples that differ from it, sorted lexicographically, so that look-up is a binary search.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SparseTable {
     arity: usize,
     default: Cost,
-    /// `arity` values for each tuple, one tuple after the other.
+    /// `arity` values for each tuple, concatenated.
     tuples: Vec<u32>,
     costs: Vec<Cost>,
 }
 
 impl SparseTable {
-    /// Builds the table; the last of several costs of a tuple counts. `tuples` holds `arity` values a tuple.
+    /// Builds the table. `tuples` holds `arity` values for each tuple; if a tuple occurs several times, its last cost
+    /// counts.
     pub fn new(arity: usize, default: Cost, tuples: Vec<u32>, costs: Vec<Cost>) -> Self {
         debug_assert_eq!(tuples.len(), arity * costs.len());
         let row = |i: usize| &tuples[i * arity..(i + 1) * arity];
         if (1..costs.len()).all(|i| row(i - 1) < row(i)) {
-            // most files are sorted, and a large table is not copied
+            // most files are sorted, and then a large table is not copied
             let (mut tuples, mut costs) = (tuples, costs);
             tuples.shrink_to_fit();
             costs.shrink_to_fit();
@@ -62,7 +63,7 @@ impl SparseTable {
         sorted
     }
 
-    /// The same tuples with other costs.
+    /// Returns a table of these tuples with each cost replaced by `cost` of it.
     pub fn map(&self, cost: impl Fn(Cost) -> Cost) -> SparseTable {
         SparseTable {
             arity: self.arity,
@@ -72,42 +73,42 @@ impl SparseTable {
         }
     }
 
-    /// The default cost.
+    /// Returns the default cost.
     pub fn default_cost(&self) -> Cost {
         self.default
     }
 
-    /// Number of variables.
+    /// Returns the number of variables.
     pub fn arity(&self) -> usize {
         self.arity
     }
 
-    /// Number of listed tuples.
+    /// Returns the number of listed tuples.
     pub fn len(&self) -> usize {
         self.costs.len()
     }
 
-    /// Whether no tuple is listed.
+    /// Returns whether no tuple is listed.
     pub fn is_empty(&self) -> bool {
         self.costs.is_empty()
     }
 
-    /// The listed tuples one after the other, `arity` values each, in lexicographic order.
+    /// Returns the listed tuples concatenated, `arity` values each, in lexicographic order.
     pub fn tuples(&self) -> &[u32] {
         &self.tuples
     }
 
-    /// The costs of the listed tuples.
+    /// Returns the costs of the listed tuples.
     pub fn costs(&self) -> &[Cost] {
         &self.costs
     }
 
-    /// Listed tuples with their costs, in lexicographic order.
+    /// Iterates over the listed tuples and their costs, in lexicographic order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u32], Cost)> {
         self.costs.iter().enumerate().map(|(i, &cost)| (&self.tuples[i * self.arity..(i + 1) * self.arity], cost))
     }
 
-    /// The cost of a tuple.
+    /// Returns the cost of a tuple.
     pub fn get(&self, values: &[u32]) -> Cost {
         let (mut low, mut high) = (0, self.costs.len());
         while low < high {
@@ -123,12 +124,12 @@ impl SparseTable {
 }
 
 impl CostFunction {
-    /// The cost under a whole assignment (`assignment[v]` is the value of variable `v`).
+    /// Returns the cost of a complete assignment (`assignment[v]` is the value of variable `v`).
     pub fn cost(&self, domains: &[u32], assignment: &[u32]) -> Cost {
         self.cost_at(domains, |v| assignment[v as usize])
     }
 
-    /// The cost where `value` gives the value of each variable of the scope.
+    /// Returns the cost when `value` gives the value of each variable of the scope.
     #[inline(always)]
     pub fn cost_at(&self, domains: &[u32], value: impl Fn(u32) -> u32) -> Cost {
         match &self.table {
@@ -150,7 +151,7 @@ impl CostFunction {
         }
     }
 
-    /// The costs of all combinations of values, the last variable of the scope running fastest.
+    /// Iterates over the costs of all combinations of values, the last variable of the scope varying fastest.
     pub fn entries(&self, domains: &[u32]) -> impl Iterator<Item = Cost> {
         let mut odometer = Odometer::new(self.scope.iter().map(|&v| domains[v as usize] as usize).collect());
         (0..self.combinations(domains) as usize).map(move |index| {
@@ -165,12 +166,12 @@ impl CostFunction {
         })
     }
 
-    /// Number of value combinations, saturating.
+    /// Returns the number of combinations of values, saturating.
     pub fn combinations(&self, domains: &[u32]) -> u64 {
         combinations(&self.scope, domains)
     }
 
-    /// The least cost of any combination.
+    /// Returns the least cost of any combination.
     pub fn min(&self, domains: &[u32]) -> Cost {
         match &self.table {
             Table::Dense(costs) => costs.min().unwrap_or(0),
@@ -186,20 +187,20 @@ fn combinations(scope: &[u32], domains: &[u32]) -> u64 {
     scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])))
 }
 
-/// An odometer: counts through all combinations of values, the last running fastest.
+/// A counter that enumerates all combinations of values, the last position varying fastest.
 pub struct Odometer {
     sizes: Vec<usize>,
-    /// The values at present.
+    /// The current combination.
     pub digits: Vec<usize>,
 }
 
 impl Odometer {
-    /// Begins at the first combination of variables with `sizes` values.
+    /// Starts at the first combination of positions with `sizes` values each.
     pub fn new(sizes: Vec<usize>) -> Self {
         Odometer { digits: vec![0; sizes.len()], sizes }
     }
 
-    /// Goes to the next combination and returns the first position that changed; `None` after the last.
+    /// Advances to the next combination and returns the first position that changed; `None` after the last combination.
     #[inline]
     pub fn advance(&mut self) -> Option<usize> {
         for k in (0..self.sizes.len()).rev() {
@@ -214,12 +215,12 @@ impl Odometer {
 }
 
 impl Table {
-    /// A dense table of these costs.
+    /// Builds a dense table of these costs.
     pub fn dense(costs: Vec<Cost>) -> Self {
         Table::Dense(costs.into())
     }
 
-    /// All costs; of a sparse table the listed ones and the default, whether or not some tuple has it.
+    /// Iterates over all costs; for a sparse table these are the listed costs and the default, even if no tuple has it.
     pub fn costs(&self) -> impl Iterator<Item = Cost> + Clone {
         let (costs, default) = match self {
             Table::Dense(costs) => (costs.iter(), None),
@@ -228,7 +229,7 @@ impl Table {
         costs.chain(default)
     }
 
-    /// The costs that combinations of a scope's values have.
+    /// Returns the least and largest costs of the combinations of a scope.
     pub(super) fn span(&self, scope: &[u32], domains: &[u32]) -> CostSpan {
         match self {
             Table::Dense(costs) => {
@@ -241,7 +242,7 @@ impl Table {
         }
     }
 
-    /// The table with each cost changed.
+    /// Returns the table with each cost replaced by `cost` of it.
     pub fn map(&self, cost: impl Fn(Cost) -> Cost) -> Table {
         match self {
             Table::Dense(costs) => Table::Dense(costs.iter().map(cost).collect()),
@@ -249,7 +250,7 @@ impl Table {
         }
     }
 
-    /// Where its entries stand: functions that share them have one address.
+    /// Returns the address of the entries, which is equal for functions that share them.
     pub fn address(&self) -> usize {
         match self {
             Table::Dense(costs) => costs.address(),
@@ -257,7 +258,7 @@ impl Table {
         }
     }
 
-    /// How many functions and clones share the entries, this one included.
+    /// Returns how many functions and clones share the entries, this one included.
     pub fn owners(&self) -> usize {
         match self {
             Table::Dense(costs) => costs.owners(),
@@ -265,7 +266,8 @@ impl Table {
         }
     }
 
-    /// How many costs it holds, however they are stored; of a sparse table as many as take its room.
+    /// Returns the number of costs in a dense table, however they are stored; for a sparse table, the number of costs
+    /// that would take the same memory.
     pub fn size(&self) -> usize {
         match self {
             Table::Dense(costs) => costs.len(),
@@ -273,7 +275,7 @@ impl Table {
         }
     }
 
-    /// Bytes of the entries, tuples included.
+    /// Returns the number of bytes of the entries, tuples included.
     pub fn bytes(&self) -> usize {
         match self {
             Table::Dense(costs) => costs.bytes(),

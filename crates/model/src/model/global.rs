@@ -1,209 +1,211 @@
-//! What describes global cost functions, in place of tables, and the tables that they become.
+//! Descriptions of global cost functions, and the tables into which they are decomposed.
 
 use super::{Cost, FORBIDDEN, Table};
 
-/// What being off by some amount g costs.
+/// The price of a deviation g from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    /// The price c, at least 0; [`FORBIDDEN`] forbids.
+    /// The base price c, at least 0; [`FORBIDDEN`] forbids deviations.
     pub cost: Cost,
-    /// How it grows with the amount.
+    /// How the price grows with g.
     pub measure: Measure,
 }
 
-/// How a price c grows with the amount g by which something is off.
+/// How a price c grows with the deviation g.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// c, once g is not 0.
+    /// The price is c if g is not 0.
     Hard,
-    /// c times g.
+    /// The price is c times g.
     Linear,
-    /// c times the square of g.
+    /// The price is c times the square of g.
     Quadratic,
 }
 
 impl Price {
-    /// Forbids whatever is off.
+    /// The price that forbids any deviation.
     pub const HARD: Price = Price { cost: FORBIDDEN, measure: Measure::Hard };
 }
 
-/// Where a number should be.
+/// The target of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// From the first to the second, both included; it is off by its distance to them.
+    /// The interval between both numbers, inclusive; the deviation is the distance to it.
     Within(i64, i64),
-    /// Anywhere but here; it is off by 1 here.
+    /// Any other number; the deviation of this one is 1.
     Not(i64),
 }
 
-/// A sum of weights, one for each variable by its value.
+/// A weighted sum, priced by its deviation from a target.
 #[derive(Clone, Debug)]
 pub struct Linear {
     /// The weight of each value of each variable.
     pub weights: Vec<Vec<i64>>,
-    /// Where the sum should be.
+    /// The target of the sum.
     pub target: Target,
-    /// The price of being away from it.
+    /// The price of deviating from the target.
     pub price: Price,
-    /// Sets of pairs, a position of the scope and a value; of each set at most one may be in the assignment.
+    /// Sets of pairs of a position of the scope and a value; an assignment may contain at most one pair of each set.
     pub at_most_one: Vec<Vec<(u32, u32)>>,
 }
 
-/// Bounds of the numbers of variables that have certain values.
+/// Bounds on the numbers of variables that take certain values (a global cardinality constraint).
 #[derive(Clone, Debug)]
 pub struct Counting {
     /// The values with bounds, each once.
     pub bounds: Vec<ValueCount>,
-    /// What being outside of them costs.
+    /// The price of violating the bounds.
     pub cost: CountCost,
-    /// For each variable the number that each of its values counts as, where these are not the values themselves.
+    /// For each variable, the number that each of its values counts as; `None` if values count as themselves.
     pub classes: Option<Vec<Vec<u32>>>,
 }
 
-/// The bounds of a value's number of variables.
+/// Bounds on the number of variables that take a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueCount {
     /// The value.
     pub value: u32,
-    /// At least so many variables should have it.
+    /// The least number of variables that should take the value.
     pub low: i64,
-    /// At most so many.
+    /// The largest number of variables that should take the value.
     pub high: i64,
 }
 
-/// What numbers of variables outside of their bounds cost: too few by `short`, too many by `excess`.
+/// The price of counts outside of their bounds: below by `short`, or above by `excess`.
 #[derive(Clone, Debug)]
 pub enum CountCost {
-    /// For each value the price of `short + excess`.
+    /// A price of `short + excess`, for each value.
     Each(Price),
-    /// The cost times the larger one of the sums of all `short` and of all `excess`. Forbidden where no assignment of
-    /// any values meets all bounds.
+    /// A cost times the larger of the sum of all `short` and the sum of all `excess`. Forbidden if no assignment,
+    /// whatever its values, meets all bounds.
     Larger(Cost),
-    /// For each value its own costs, times `short` and times `excess`.
+    /// Two costs for each value, times `short` and times `excess`.
     Weighted(Vec<(Cost, Cost)>),
 }
 
-/// Two groups of variables that should have the same values.
+/// Two groups of variables that should take each value equally often.
 #[derive(Clone, Debug)]
 pub struct Same {
-    /// Positions of the scope.
+    /// The left group, as positions of the scope.
     pub left: Vec<u32>,
-    /// Positions of the scope.
+    /// The right group, as positions of the scope.
     pub right: Vec<u32>,
-    /// Whether only what the left group has more often counts.
+    /// Whether a value counts only if the left group takes it more often.
     pub one_sided: bool,
-    /// The price, for each value, of the difference of both numbers.
+    /// The price, for each value, of the difference of its numbers in both groups.
     pub price: Price,
-    /// Bounds of the numbers in each group, at the same price each.
+    /// Bounds on the numbers in each group, at the price of `price` each.
     pub bounds: Vec<ValueCount>,
 }
 
-/// A finite automaton with costs.
+/// A weighted finite automaton.
 #[derive(Clone, Debug)]
 pub struct Automaton {
     /// Number of states.
     pub states: u32,
-    /// Where paths begin, at which cost.
+    /// Initial states and their costs.
     pub starts: Vec<(u32, Cost)>,
-    /// Where they end, at which cost.
+    /// Final states and their costs.
     pub ends: Vec<(u32, Cost)>,
-    /// From, value, to, cost.
+    /// Transitions: state before, value, state after, cost.
     pub transitions: Vec<(u32, u32, u32, Cost)>,
-    /// What departing from the values costs, and how one may.
+    /// How the values may deviate from an accepted word, and at which cost.
     pub repair: Repair,
 }
 
-/// How a word of a language may differ from the values.
+/// The edits that may turn the values into a word of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// Not at all.
+    /// None.
     None,
-    /// In its letters, at this cost each.
+    /// Substitutions, each at this cost.
     Substitute(Cost),
-    /// In letters, and by letters left out and put in, at this cost each.
+    /// Substitutions, deletions and insertions, each at this cost.
     Edit(Cost),
 }
 
-/// A context-free grammar in Chomsky's normal form with costs.
+/// A weighted context-free grammar in Chomsky normal form.
 #[derive(Clone, Debug)]
 pub struct Grammar {
     /// Number of symbols.
     pub symbols: u32,
-    /// The symbol that derives the whole.
+    /// The start symbol.
     pub start: u32,
-    /// Symbol, value, cost.
+    /// Terminal rules: symbol, value, cost.
     pub terminals: Vec<(u32, u32, Cost)>,
-    /// Symbol, the two that replace it, cost.
+    /// Binary rules: symbol, the two symbols that replace it, cost.
     pub pairs: Vec<(u32, u32, u32, Cost)>,
-    /// The cost of a letter that differs from the value; `None` where none may.
+    /// The cost of substituting a letter; `None` if substitutions are not possible.
     pub substitute: Option<Cost>,
 }
 
-/// Functions of two numbers x and y.
+/// Functions of the values x and y of two variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     /// max(0, y + shift - x), forbidden above `most`.
     AtLeast {
         /// What is added to y.
         shift: i64,
-        /// The largest cost allowed.
+        /// The largest feasible cost.
         most: i64,
     },
     /// max(0, x - shift - y), forbidden above `most`.
     AtMost {
         /// What is added to y.
         shift: i64,
-        /// The largest cost allowed.
+        /// The largest feasible cost.
         most: i64,
     },
     /// |y + shift - x|, forbidden above `most`.
     Equal {
         /// What is added to y.
         shift: i64,
-        /// The largest cost allowed.
+        /// The largest feasible cost.
         most: i64,
     },
-    /// 0 where x >= y + `after_y` or y >= x + `after_x`, else `cost`.
+    /// 0 if x >= y + `after_y` or y >= x + `after_x`, else `cost`.
     Apart {
-        /// How far y is behind x.
+        /// The least distance if y follows x.
         after_x: i64,
-        /// How far x is behind y.
+        /// The least distance if x follows y.
         after_y: i64,
-        /// The cost otherwise.
+        /// The cost if neither holds.
         cost: Cost,
     },
-    /// Forbidden where x > `most.0` or y > `most.1`, and where both are smaller and not apart as above; else `costs.0`
-    /// where x = `most.0` plus `costs.1` where y = `most.1`.
+    /// Forbidden if x > `most.0` or y > `most.1`, or if both are smaller and neither x >= y + `after_y` nor y >= x +
+    /// `after_x`. Otherwise the sum of `costs.0` if x = `most.0` and of `costs.1` if y = `most.1`.
     ApartUnless {
-        /// How far y is behind x.
+        /// The least distance if y follows x.
         after_x: i64,
-        /// How far x is behind y.
+        /// The least distance if x follows y.
         after_y: i64,
-        /// The largest values, which stand for none.
+        /// The largest values, which stand for "not scheduled".
         most: (i64, i64),
-        /// Their costs.
+        /// The costs of the largest values.
         costs: (Cost, Cost),
     },
 }
 
-/// Tables that have the cost of a global function between them, once added variables take their best values.
+/// The decomposition of a global function: tables over its variables and added ones, whose costs total that of the
+/// function when the added variables take their best values.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// Domain sizes of the added variables.
     pub added: Vec<u32>,
-    /// Tables and what they read.
+    /// Tables and the variables that each reads.
     pub tables: Vec<(Vec<Part>, Table)>,
-    /// Whether the parts may reach the limit together where none does alone: then they forbid nothing.
+    /// Whether the parts may reach the limit by their sum although no single one does. Their tables then do not forbid
+    /// this.
     pub sums: bool,
-    /// Whether the tables only bound the cost of the function from below.
+    /// Whether the tables give only a lower bound on the cost of the function.
     pub relaxed: bool,
 }
 
-/// A variable of a part.
+/// A variable in the scope of a table of [`Parts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// One of the network.
+    /// A variable of the network.
     Own(u32),
-    /// An added one, by its place.
+    /// An added variable, by its index in [`Parts::added`].
     Added(u32),
 }

@@ -2,37 +2,39 @@
 
 use super::{Agent, Pomdp};
 
-/// What agent i decides who models another agent, j, by what j may be solving.
+/// An interactive dynamic influence diagram: agent i decides while it models another agent, j, by the problems that j
+/// may be solving.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Idid {
-    /// Its name, as the file's.
+    /// The diagram's name: that of its file.
     pub name: String,
-    /// How the state changes, what both agents see and what i gains, by the actions of both: agents i and j.
+    /// The state transitions, the observations of both agents and the rewards of i, by the actions of both. Agent 0 is
+    /// i, agent 1 is j.
     pub frame: Pomdp,
-    /// What j solves; its states may be others.
+    /// The problem that j solves; its states may differ.
     pub other: Other,
-    /// What j may believe, over the states of what it solves, and the weight of each; weights sum to 1.
+    /// The beliefs that j may have, over the states of the problem that it solves, each with its weight; the weights
+    /// sum to 1.
     pub models: Vec<(Vec<f64>, f64)>,
-    /// Steps that i decides.
+    /// The number of steps that i decides.
     pub horizon: usize,
-    /// Steps that j has to go when i begins.
+    /// The number of steps that j still has when i begins.
     pub other_horizon: usize,
-    /// What i believes of the state at the beginning.
+    /// The initial belief of i, over the states.
     pub belief: Vec<f64>,
 }
 
-/// What the other agent solves.
+/// The problem that the other agent solves.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Other {
-    /// A process, unaware of the first agent.
+    /// A POMDP: the other agent is unaware of the first.
     Alone(Pomdp),
-    /// An interactive diagram, whose second agent is the first one as this agent models it. The belief of a model takes
-    /// the place of the diagram's.
+    /// An interactive diagram, in which the other agent models the first. The belief of a model replaces the diagram's.
     Interactive(Box<Idid>),
 }
 
 impl Idid {
-    /// 1 where the other agent solves a process, one more than the level of the diagram that it solves.
+    /// Returns the level of the diagram: 1 if the other agent solves a POMDP, else one more than that of its diagram.
     pub fn level(&self) -> usize {
         match &self.other {
             Other::Alone(_) => 1,
@@ -40,7 +42,7 @@ impl Idid {
         }
     }
 
-    /// Gives all agents a discount.
+    /// Sets the discount of all agents.
     pub fn set_discount(&mut self, discount: f64) {
         self.frame.discount = discount;
         match &mut self.other {
@@ -51,7 +53,7 @@ impl Idid {
 }
 
 impl Other {
-    /// What its states are, and what both or it alone do and see.
+    /// Returns the process whose states, actions and observations the problem uses.
     pub fn frame(&self) -> &Pomdp {
         match self {
             Other::Alone(process) => process,
@@ -59,7 +61,7 @@ impl Other {
         }
     }
 
-    /// What it does and sees itself.
+    /// Returns the agent that solves the problem.
     pub fn agent(&self) -> &Agent {
         &self.frame().agents[0]
     }

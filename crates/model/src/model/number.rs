@@ -1,14 +1,14 @@
-//! Numbers in a file's own convention, exact where costs are.
+//! Numbers in a file's own convention, exact if costs are exact.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Decimals of a [`Number::Decimal`] that are read from text, at most: their powers of ten fit 64 bits.
+/// The maximum number of decimals of a [`Number::Decimal`] read from text: their power of ten fits 64 bits.
 const MOST_DECIMALS: usize = 18;
 
-/// A number in the file's convention: an exact integer or decimal, or a real.
+/// A number in the file's convention: an exact integer or decimal, or a floating-point number.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     /// An exact integer.
@@ -17,15 +17,15 @@ pub enum Number {
     Decimal {
         /// The number in units of 10^-`decimals`.
         units: i64,
-        /// Digits behind the point, at most 18.
+        /// Decimal digits, at most 18.
         decimals: u32,
     },
-    /// A real number.
+    /// A floating-point number.
     Real(f64),
 }
 
 impl Number {
-    /// The number as a float, for gaps and charts.
+    /// Returns the number as a double, for gaps and charts.
     pub fn as_f64(self) -> f64 {
         match self {
             Number::Integer(i) => i as f64,
@@ -34,8 +34,8 @@ impl Number {
         }
     }
 
-    /// Parses a decimal number as JSON has it: exactly if it has neither an exponent nor too many digits. `None` if it
-    /// is not a finite number.
+    /// Parses a decimal number in JSON syntax, exactly if it has neither an exponent nor too many digits. Returns
+    /// `None` if it is not a finite number.
     pub fn parse(text: &str) -> Option<Number> {
         if let Ok(integer) = text.parse() {
             return Some(Number::Integer(integer));
@@ -49,7 +49,7 @@ impl Number {
         exact.or_else(|| Some(Number::Real(text.parse().ok().filter(|real: &f64| real.is_finite())?)))
     }
 
-    /// The difference of two numbers without its sign, rounded once if both are exact: 0 only if they are equal.
+    /// Returns the absolute difference of two numbers, rounded once if both are exact: it is 0 only if they are equal.
     pub fn distance(self, other: Number) -> f64 {
         match (self.exact(), other.exact()) {
             (Some((a, a_decimals)), Some((b, b_decimals))) => {
@@ -61,8 +61,8 @@ impl Number {
         }
     }
 
-    /// The largest integer that is at most the number, or at most minus the number if `negated`, in units of
-    /// 10^-`decimals`; slightly more for reals, whose product is rounded.
+    /// Returns the largest integer, in units of 10^-`decimals`, that is at most the number, or at most minus the number
+    /// if `negated`. For doubles the result may be slightly larger, because their product is rounded.
     pub(super) fn floor(self, decimals: u32, negated: bool) -> i128 {
         let sign = if negated { -1 } else { 1 };
         match self.exact() {
@@ -74,7 +74,7 @@ impl Number {
         }
     }
 
-    /// The units and the decimals of an exact number.
+    /// Returns the units and decimals of an exact number, else `None`.
     fn exact(self) -> Option<(i64, u32)> {
         match self {
             Number::Integer(i) => Some((i, 0)),
@@ -96,8 +96,8 @@ impl PartialEq for Number {
     }
 }
 
-/// Exact numbers are compared as integers, and so are an integer and a real. A decimal number equals the reals that are
-/// nearest to it.
+/// Exact numbers are compared as integers, and an integer is compared exactly with a double. A decimal number equals
+/// the doubles nearest to it.
 impl PartialOrd for Number {
     fn partial_cmp(&self, other: &Number) -> Option<Ordering> {
         match (*self, *other) {
@@ -114,7 +114,7 @@ impl PartialOrd for Number {
     }
 }
 
-/// An integer compared with a real.
+/// Compares an integer with a double; `None` if the double is NaN.
 fn with_real(integer: i64, real: f64) -> Option<Ordering> {
     // the integer part of a double below 2^100 is exact in 128 bits
     let below = real.clamp(-1e30, 1e30).floor();
@@ -144,7 +144,7 @@ impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             Number::Integer(i) => serializer.serialize_i64(i),
-            // a double keeps 15 digits, is written with a point, and is read back as it is
+            // a double keeps 15 digits, is written with a point, and is read back unchanged
             Number::Decimal { units, .. } if units.unsigned_abs() < 10u64.pow(f64::DIGITS) => {
                 serializer.serialize_f64(self.as_f64())
             }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn large_numbers_are_compared_and_written_exactly() {
-        // each is less than the next, and doubles cannot tell most of them apart
+        // each number is less than the next, and doubles cannot distinguish most of them
         let ascending = [
             "-9007199254740993",
             "-9007199254740992.5",
@@ -202,7 +202,7 @@ mod tests {
             assert_eq!(read, number(one), "{one}: {written}");
         }
         let json = |text: &str| serde_json::to_string(&number(text)).expect("JSON");
-        // as doubles they would lose the last digit
+        // converted to doubles, these would lose the last digit
         for exact in ["9007199254740992.25", "9007199.254740991", "-8999999.999999999"] {
             assert_eq!(json(exact), exact);
         }

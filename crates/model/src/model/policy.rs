@@ -1,8 +1,8 @@
-//! Policies: what to do, by what was seen.
+//! Policies: actions or choices as functions of observations.
 
 use serde::{Deserialize, Serialize};
 
-/// A policy of a sequence of steps: each node says what to do and where each observation leads.
+/// A finite-horizon policy as a graph: each node has an action and a successor for each observation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyGraph {
     /// Number of steps.
@@ -11,7 +11,7 @@ pub struct PolicyGraph {
     pub actions: Vec<String>,
     /// Names of the observations.
     pub observations: Vec<String>,
-    /// The nodes; the first one is where the policy begins.
+    /// The nodes; the policy starts at the first.
     pub nodes: Vec<PolicyNode>,
 }
 
@@ -20,75 +20,75 @@ pub struct PolicyGraph {
 pub struct PolicyNode {
     /// The step, from 0.
     pub step: usize,
-    /// What is done, an index of the actions.
+    /// The index of the node's action.
     pub action: usize,
-    /// The node that each observation leads to; none where the step is the last, or the observation cannot be made.
+    /// The successor for each observation; `None` in the last step, or if the observation is impossible.
     pub next: Vec<Option<usize>>,
 }
 
-/// What a decision of a diagram chooses.
+/// The rule of a decision of an influence diagram.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRule {
-    /// The decision.
+    /// The index of the decision variable.
     pub decision: u32,
-    /// Its name.
+    /// The name of the decision variable.
     pub name: String,
-    /// The variables that the choice depends on, the last one running fastest.
+    /// The variables that the choice depends on, the last one varying fastest.
     pub sees: Vec<u32>,
-    /// The choice for each combination of their values.
+    /// The choice for each combination of the values of `sees`.
     pub choices: Vec<u32>,
-    /// Whether the choice is better than any other by more than the arithmetic can be wrong.
+    /// For each combination, whether the choice is better than any other by more than the numerical error.
     pub certain: Vec<bool>,
 }
 
-/// The rules of a diagram's decisions, first decided first.
+/// The decision rules of an influence diagram, in temporal order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// The rules.
+    /// One rule for each decision.
     pub decisions: Vec<DecisionRule>,
 }
 
-/// What each agent of a team does, by what it has seen itself.
+/// The policies of a team of agents, each of which depends only on the agent's own observations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JointPolicy {
     /// The policy of each agent, over its own actions and observations.
     pub agents: Vec<PolicyGraph>,
 }
 
-/// A policy as a file has it.
+/// A policy as stored in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Policy {
-    /// Of steps with observations.
+    /// A policy of a single agent over several steps.
     Graph(PolicyGraph),
-    /// Of agents that do not share their observations.
+    /// A policy of a team of agents that do not share their observations.
     Joint(JointPolicy),
-    /// Of a diagram.
+    /// The decision rules of an influence diagram.
     Rules(Rules),
 }
 
-/// A policy with what it was made for and what it is said to be worth.
+/// A stored policy with the problem that it solves and its claimed value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyFile {
-    /// The instance.
+    /// The name of the instance.
     pub instance: String,
-    /// `id`, `limid`, `pomdp` or `idid`.
+    /// The kind of problem: `id`, `limid`, `pomdp` or `idid`.
     pub kind: String,
-    /// The expected utility that it is said to have.
+    /// The claimed maximum expected utility.
     pub meu: Option<f64>,
-    /// How far that may be from the exact one.
+    /// A bound on the error of `meu`.
     #[serde(default)]
     pub error_bound: f64,
-    /// The discount of a process, where it is not the file's.
+    /// The discount of the process, if it differs from the file's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discount: Option<f64>,
-    /// The belief at the beginning of a process, where it is not the file's.
+    /// The initial belief of the process, if it differs from the file's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub belief: Option<Vec<f64>>,
-    /// Observed variables of a diagram and their values.
+    /// Observed variables of the diagram and their values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observe: Vec<(u32, u32)>,
-    /// What is done.
+    /// The policy itself.
     #[serde(flatten)]
     pub policy: Policy,
 }

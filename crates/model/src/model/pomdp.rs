@@ -1,6 +1,6 @@
-//! Partially observable Markov decision processes, of one agent or of several whose actions are chosen together.
+//! Partially observable Markov decision processes, of one agent or of several agents whose actions are chosen jointly.
 
-/// Rows of numbers of which most are 0.
+/// A sparse matrix, stored by rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseRows {
     begin: Vec<usize>,
@@ -8,7 +8,7 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// Rows of pairs of column and number, ascending columns.
+    /// Builds the matrix from rows of pairs of column and number, in ascending order of columns.
     pub fn new<R: IntoIterator<Item = (u32, f64)>>(rows: impl IntoIterator<Item = R>) -> Self {
         let mut made = SparseRows { begin: vec![0], entries: Vec::new() };
         for row in rows {
@@ -18,102 +18,102 @@ impl SparseRows {
         made
     }
 
-    /// A row.
+    /// Returns the pairs of column and number of a row.
     #[inline]
     pub fn row(&self, row: usize) -> &[(u32, f64)] {
         &self.entries[self.begin[row]..self.begin[row + 1]]
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.begin.len() - 1
     }
 
-    /// Number of entries of all rows.
+    /// Returns the number of entries of all rows.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no row.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What an agent may do and see.
+/// The actions and observations of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
+    /// The agent's name.
     pub name: String,
-    /// Names of its actions.
+    /// Names of the agent's actions.
     pub actions: Vec<String>,
-    /// Names of its observations.
+    /// Names of the agent's observations.
     pub observations: Vec<String>,
 }
 
 /// A partially observable Markov decision process.
 ///
-/// Actions and observations of several agents are joint ones: the last agent's run fastest.
+/// If there are several agents, actions and observations are joint ones; the last agent's index varies fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pomdp {
-    /// Its name, as the file's.
+    /// The process's name: that of its file.
     pub name: String,
     /// Names of the states.
     pub states: Vec<String>,
-    /// Who acts; at least one.
+    /// The agents; at least one.
     pub agents: Vec<Agent>,
-    /// The factor by which a step's rewards count less than those of the step before.
+    /// The discount factor between the rewards of consecutive steps.
     pub discount: f64,
-    /// Probability of each state at the beginning.
+    /// The probability of each state at the beginning.
     pub start: Vec<f64>,
     /// For each action and state, the probabilities of the next state.
     pub transitions: Vec<SparseRows>,
-    /// For each action and next state, the probabilities of what is observed.
+    /// For each action and next state, the probabilities of the observations.
     pub observations: Vec<SparseRows>,
-    /// For each action, the expected reward of a step in each state; costs of the file are negated.
+    /// For each action, the expected reward of a step in each state; a file's costs are negated.
     pub rewards: Vec<Vec<f64>>,
 }
 
 impl Pomdp {
-    /// Number of actions, joint ones.
+    /// Returns the number of joint actions.
     pub fn actions(&self) -> usize {
         self.transitions.len()
     }
 
-    /// Number of observations, joint ones.
+    /// Returns the number of joint observations.
     pub fn observed(&self) -> usize {
         self.agents.iter().map(|agent| agent.observations.len()).product()
     }
 
-    /// What each agent does in a joint action.
+    /// Returns the action of each agent in a joint action.
     pub fn action_of(&self, joint: usize) -> Vec<usize> {
         digits(joint, self.agents.iter().map(|agent| agent.actions.len()))
     }
 
-    /// What each agent sees of a joint observation.
+    /// Returns the observation of each agent in a joint observation.
     pub fn observation_of(&self, joint: usize) -> Vec<usize> {
         digits(joint, self.agents.iter().map(|agent| agent.observations.len()))
     }
 
-    /// The name of an action: those of the agents, separated by blanks.
+    /// Returns the name of a joint action: the agents' actions, separated by blanks.
     pub fn action_name(&self, joint: usize) -> String {
         let own = self.agents.iter().zip(self.action_of(joint));
         own.map(|(agent, action)| agent.actions[action].as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The name of an observation: those of the agents, separated by blanks.
+    /// Returns the name of a joint observation: the agents' observations, separated by blanks.
     pub fn observation_name(&self, joint: usize) -> String {
         let own = self.agents.iter().zip(self.observation_of(joint));
         own.map(|(agent, seen)| agent.observations[seen].as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The largest absolute reward.
+    /// Returns the largest absolute reward.
     pub fn largest_reward(&self) -> f64 {
         self.rewards.iter().flatten().fold(0.0, |most: f64, reward| most.max(reward.abs()))
     }
 }
 
-/// The digits of a number of mixed radix, the last one running fastest.
+/// Returns the digits of a mixed-radix number, the last one varying fastest.
 fn digits(mut number: usize, sizes: impl DoubleEndedIterator<Item = usize>) -> Vec<usize> {
     let mut digits: Vec<usize> = sizes
         .rev()

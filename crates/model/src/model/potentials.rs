@@ -1,39 +1,39 @@
-//! Products of functions that are not negative: Bayesian and Markov networks by their file's own numbers.
+//! Products of nonnegative functions: Bayesian and Markov networks in the numbers of their files.
 
 use super::Variable;
 use super::scaled::{ROUNDOFF, Scaled, scale};
 use crate::error::{ModelError, Warning};
 use std::sync::Arc;
 
-/// Entries of a table are 0, or at least a half times two to this power.
+/// The exponent of the least nonzero entries of a table: they are at least half of two to this power.
 pub const LEAST_EXPONENT: i64 = -1000;
 
-/// The sum over the functions of their largest |power of two| is at most this, so that no product overflows.
+/// The maximum sum over the functions of their largest absolute powers of two, so that no product overflows.
 pub const MOST_EXPONENTS: i64 = 1 << 60;
 
-/// A function of some variables: the value of an entry is `table` times two to the power of `exponent`, and to that of
-/// its own in `depths` if there are such.
+/// A nonnegative function of some variables. An entry is `table` times two to the power of `exponent`, and times two to
+/// the power of its entry in `depths` if `depths` is present.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// The variables it reads, all different; empty for a constant.
+    /// The variables that the function reads, all different; empty for a constant.
     pub scope: Box<[u32]>,
-    /// An entry for every combination of values, the last variable of the scope running fastest. The largest is in
-    /// [1/2, 1), unless all are 0; none but 0 is below half of two to the power of [`LEAST_EXPONENT`].
+    /// One entry for each combination of values, the last variable of the scope varying fastest. The largest is in
+    /// [1/2, 1), unless all are 0; every nonzero entry is at least half of two to the power of [`LEAST_EXPONENT`].
     pub table: Arc<[f64]>,
-    /// The power of two taken out of the table.
+    /// The power of two factored out of the table.
     pub exponent: i64,
-    /// The powers of two that are left of the entries, at most 0, if a table of doubles does not hold entries so
-    /// different; all entries but 0 are in [1/2, 1) then.
+    /// The remaining power of two of each entry, at most 0, if the entries differ too much for a table of doubles; all
+    /// nonzero entries of `table` are in [1/2, 1) then.
     pub depths: Option<Arc<[i64]>>,
 }
 
 impl Factor {
-    /// A function that reads no variable.
+    /// Makes a function without variables.
     pub fn constant(value: Scaled) -> Self {
         Factor { scope: Box::default(), table: [value.mantissa].into(), exponent: value.exponent, depths: None }
     }
 
-    /// Makes one factor with these entries, however different they are.
+    /// Makes one factor with these entries, of whatever range.
     pub fn whole(scope: &[u32], entries: usize, entry: impl Fn(usize) -> Scaled) -> Factor {
         let (most, least) = range(entries, &entry);
         if least - most >= LEAST_EXPONENT {
@@ -44,14 +44,14 @@ impl Factor {
         Factor { scope: scope.into(), table, exponent: most, depths: Some(depths) }
     }
 
-    /// Makes factors whose product has these entries: one, and more of the same scope where a table of doubles does not
-    /// hold entries so different.
+    /// Makes factors whose product has these entries. It is a single factor, or several with equal scopes if the
+    /// entries differ too much for a table of doubles.
     pub fn of(scope: &[u32], entries: usize, entry: impl Fn(usize) -> Scaled) -> Vec<Factor> {
         let (most, least) = range(entries, &entry);
         let mut factors = vec![Factor::first(scope, entries, &entry, most)];
         let mut taken = LEAST_EXPONENT;
         while least - most < taken {
-            // what is left of each exponent; 1 where nothing is
+            // the rest of each exponent; 1 if there is none
             let rest = (0..entries).map(|index| match entry(index) {
                 Scaled { mantissa, exponent } if mantissa > 0.0 => {
                     scale(0.5, (exponent - most - taken).clamp(LEAST_EXPONENT, 0))
@@ -64,12 +64,13 @@ impl Factor {
         factors
     }
 
-    /// How many factors [`Factor::of`] makes for entries between these powers of two.
+    /// Returns how many factors [`Factor::of`] makes for entries between these powers of two.
     pub fn tables(most: i64, least: i64) -> usize {
         (most.saturating_sub(least).max(1) as u64).div_ceil(LEAST_EXPONENT.unsigned_abs()) as usize
     }
 
-    /// As much of the entries as a table of doubles holds, by the power of two of the largest.
+    /// Makes a factor of the part of the entries that a table of doubles holds, relative to the largest entry's power
+    /// of two.
     fn first(scope: &[u32], entries: usize, entry: impl Fn(usize) -> Scaled, most: i64) -> Factor {
         let table = (0..entries).map(|index| {
             let Scaled { mantissa, exponent } = entry(index);
@@ -78,12 +79,12 @@ impl Factor {
         Factor { scope: scope.into(), table: table.collect(), exponent: most, depths: None }
     }
 
-    /// The powers of two of its largest and of its least entry but 0; 0 and 0 if all are 0.
+    /// Returns the powers of two of the largest and of the least nonzero entry; 0 and 0 if all entries are 0.
     pub fn range(&self) -> (i64, i64) {
         range(self.table.len(), &|index| self.entry(index))
     }
 
-    /// An entry.
+    /// Returns an entry.
     pub fn entry(&self, index: usize) -> Scaled {
         let depth = self.depths.as_ref().map_or(0, |depths| depths[index]);
         Scaled::with(self.table[index], self.exponent + depth)
@@ -98,25 +99,26 @@ fn range(entries: usize, entry: &impl Fn(usize) -> Scaled) -> (i64, i64) {
     exponents.fold(None, wider).unwrap_or((0, 0))
 }
 
-/// A product of functions, by the numbers that its file states.
+/// A product of nonnegative functions, in the numbers that its file states.
 #[derive(Clone, Debug, Default)]
 pub struct Potentials {
-    /// Its origin, for messages and reports.
+    /// The product's origin, for messages and reports.
     pub name: String,
-    /// The variables in file order, with their names where the file has them.
+    /// The variables in file order, with their names if the file has them.
     pub variables: Vec<Variable>,
     /// Domain sizes in file order.
     pub domains: Vec<u32>,
-    /// The functions; those that are equal share their tables. Their powers of two total at most [`MOST_EXPONENTS`].
+    /// The functions; equal ones share their tables. Their powers of two total at most [`MOST_EXPONENTS`].
     pub functions: Vec<Factor>,
-    /// How far the product of one entry of each function is from the product of the numbers as written, relatively.
+    /// A bound on the relative error of the product of one entry of each function, compared with the numbers as
+    /// written.
     pub rounding: f64,
-    /// Doubtful places of its file.
+    /// Warnings about suspicious input.
     pub warnings: Vec<Warning>,
 }
 
 impl Potentials {
-    /// A product of no functions.
+    /// Makes a product without functions.
     pub fn new(name: impl Into<String>) -> Self {
         Potentials { name: name.into(), ..Potentials::default() }
     }
@@ -124,7 +126,7 @@ impl Potentials {
     /// Adds a variable and returns its index.
     ///
     /// # Errors
-    /// A variable without values.
+    /// Returns an error if the variable has no values.
     pub fn variable(&mut self, variable: Variable) -> Result<u32, ModelError> {
         let index = self.variables.len();
         if variable.domain == 0 {
@@ -135,11 +137,11 @@ impl Potentials {
         Ok(index as u32)
     }
 
-    /// Adds a function of doubles, which must be finite and not negative.
+    /// Adds a function whose entries are doubles.
     ///
     /// # Errors
-    /// A scope with an unknown or repeated variable, a table that does not fit it, an entry that is negative or not
-    /// finite.
+    /// Returns an error if the scope has an unknown or repeated variable, if the table does not fit the scope, or if an
+    /// entry is negative or not finite.
     pub fn function(&mut self, scope: &[u32], table: &[f64]) -> Result<(), ModelError> {
         let function = self.functions.len();
         let variables = self.variables.len();
@@ -164,7 +166,7 @@ impl Potentials {
         Ok(())
     }
 
-    /// The name of a variable: the file's, or `x` and its index.
+    /// Returns the name of a variable: the file's, or `x` and its index.
     pub fn variable_name(&self, variable: usize) -> String {
         match &self.variables[variable].name {
             Some(name) => name.to_string(),
@@ -172,7 +174,7 @@ impl Potentials {
         }
     }
 
-    /// The variable of a name, of `x` and an index, or of an index; names go first.
+    /// Returns the variable with this name or, if there is none, with this index, which may be preceded by `x`.
     pub fn find_variable(&self, name: &str) -> Option<u32> {
         let named = self.variables.iter().position(|variable| variable.name.as_deref() == Some(name));
         let index = || name.strip_prefix('x').unwrap_or(name).parse::<usize>().ok();
@@ -180,14 +182,14 @@ impl Potentials {
         named.or_else(index).filter(known).map(|index| index as u32)
     }
 
-    /// The value of a variable by its name or index; names go first.
+    /// Returns the value of a variable with this name or, if there is none, with this index.
     pub fn find_value(&self, variable: u32, value: &str) -> Option<u32> {
         let Variable { domain, values, .. } = &self.variables[variable as usize];
         let named = values.iter().flatten().position(|name| **name == *value).map(|index| index as u32);
         named.or_else(|| value.parse().ok()).filter(|value| value < domain)
     }
 
-    /// The product of all functions at an assignment.
+    /// Returns the product of all functions at an assignment.
     pub fn value(&self, assignment: &[u32]) -> Scaled {
         self.functions.iter().fold(Scaled::ONE, |product, function| {
             let along =

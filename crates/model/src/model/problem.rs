@@ -6,22 +6,22 @@ use crate::stop::Stop;
 use crate::threads;
 use std::ops::Index;
 
-/// A cost network in the form that search and inference work on.
+/// The reduced problem: a cost network in the form that search and inference work on.
 ///
-/// All entries are at least 0; a forbidden entry is exactly [`FORBIDDEN`](super::FORBIDDEN); unary costs are
-/// separate; every function has an arity of at least 2 and no two functions have the same scope (in ascending order).
-/// An assignment counts as a solution only where its total is below `top`.
+/// All entries are at least 0, and a forbidden entry is exactly [`FORBIDDEN`](super::FORBIDDEN). Unary costs are
+/// separate. Every function has an arity of at least 2 and a scope in ascending order, and no two functions have equal
+/// scopes. An assignment is a solution only if its cost is below `top`.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// Domain size of each variable.
+    /// The domain size of each variable.
     pub domains: Vec<u32>,
-    /// Cost of each value of each variable.
+    /// The cost of each value of each variable.
     pub unary: Vec<Vec<Cost>>,
     /// Functions of two and more variables.
     pub functions: Vec<CostFunction>,
-    /// The constant. May be negative.
+    /// The constant cost of every assignment; may be negative.
     pub constant: Cost,
-    /// Assignments with a total at or above this are infeasible.
+    /// Assignments of at least this cost are infeasible.
     pub top: Cost,
 }
 
@@ -33,20 +33,21 @@ impl Drop for Problem {
 }
 
 impl Problem {
-    /// Number of variables.
+    /// Returns the number of variables.
     pub fn variables(&self) -> usize {
         self.domains.len()
     }
 
-    /// The cost of an assignment, [`FORBIDDEN`](super::FORBIDDEN) where an entry forbids it. Not capped at `top`.
+    /// Returns the cost of an assignment, [`FORBIDDEN`](super::FORBIDDEN) if an entry forbids it. It is not capped at
+    /// `top`.
     pub fn cost(&self, assignment: &[u32]) -> Cost {
         self.cost_until(assignment, &Stop::new()).expect("the flag is not set")
     }
 
-    /// The same.
+    /// Computes the cost of an assignment like [`Problem::cost`], but can be stopped.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn cost_until(&self, assignment: &[u32], stop: &Stop) -> Result<Cost, Error> {
         let mut total = self.constant;
         for item in stop.finish(self.unary.iter().zip(assignment)) {
@@ -64,7 +65,7 @@ impl Problem {
     /// Returns the number of functions that forbid an assignment.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn violated(&self, assignment: &[u32], stop: &Stop) -> Result<usize, Error> {
         let of_part = |functions: &[CostFunction]| {
             functions.iter().filter(|function| function.cost(&self.domains, assignment) >= FORBIDDEN).count()
@@ -72,16 +73,16 @@ impl Problem {
         Ok(threads::finish_in_parts(&self.functions, stop, of_part)?.into_iter().sum())
     }
 
-    /// For each variable, the indices of the functions that read it, ascending.
+    /// Returns, for each variable, the indices of the functions that read it, ascending.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn incidence(&self, stop: &Stop) -> Result<Readers, Error> {
         Readers::of(self.variables(), || self.functions.iter().map(|function| &function.scope[..]), stop)
     }
 }
 
-/// For each variable, the indices of the functions that read it, ascending: two lists, whatever the size.
+/// For each variable, the indices of the functions that read it, ascending; stored in two flat lists.
 #[derive(Clone, Debug, Default)]
 pub struct Readers {
     starts: Vec<u32>,
@@ -89,7 +90,7 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// Of functions that have these scopes.
+    /// Builds the lists for functions with these scopes.
     pub fn of<'a, I: Iterator<Item = &'a [u32]>>(
         variables: usize,
         scopes: impl Fn() -> I,
@@ -111,7 +112,7 @@ impl Readers {
         Ok(Readers { starts, functions })
     }
 
-    /// No function on any of so many variables.
+    /// Returns the lists of `variables` variables that no function reads.
     pub fn of_none(variables: usize) -> Readers {
         Readers { starts: vec![0; variables + 1], functions: Vec::new() }
     }

@@ -1,33 +1,34 @@
-//! The entries that matter if the values of a network differ too much for 64-bit costs, or for sums. An entry that
-//! costs more than all of a *witness*, whatever the other functions cost, is in no assignment as good as the witness.
+//! The relevant entries of a network whose values differ too much for 64-bit costs, or for their sums. An entry that
+//! costs more than a *witness* does in total, whatever the other functions cost, is in no assignment as good as the
+//! witness.
 
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// Work of the descents to a witness, in visits for each entry and each value of the network.
+/// The effort of the descents to a witness, in visits for each entry and each value of the network.
 const LOOKS: u64 = 64;
 
-/// Relative margin for sums of differences: far more than doubles lose, far less than what is left out.
+/// A relative margin for sums of differences: far above the rounding errors of doubles, far below the entries excluded.
 const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 
-/// Entries within reach.
+/// The entries within reach of a witness.
 pub struct Reach {
-    /// For each function the largest cost of an entry within reach.
+    /// For each function, the largest cost of an entry within reach.
     pub dear: Vec<f64>,
-    /// The witness; none where all entries are within reach.
+    /// The witness; `None` if all entries are within reach.
     pub witness: Option<Box<[u32]>>,
 }
 
 impl Reach {
-    /// Every entry of `functions` functions.
+    /// Returns the reach that contains every entry of `functions` functions.
     pub fn all(functions: usize) -> Self {
         Reach { dear: vec![f64::INFINITY; functions], witness: None }
     }
 }
 
-/// The reach of the best assignment of some descents that give the variables of `fixed` their values. Every entry is
-/// within reach where all of these assignments are impossible.
+/// Computes the reach of the best assignment of several descents, which keep the variables of `fixed` at their values.
+/// Every entry is within reach if all of these assignments are infeasible.
 pub fn near_a_witness(
     domains: &[u32],
     scopes: &[&[u32]],
@@ -73,7 +74,7 @@ struct Descent<'a> {
     functions: Vec<Vec<usize>>,
     free: Vec<usize>,
     values: Vec<u32>,
-    /// Visits of entries and values.
+    /// The number of visits of entries and values so far.
     looks: u64,
 }
 
@@ -98,7 +99,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Gives each variable in turn its best value until none improves.
+    /// Assigns each variable in turn its best value until no variable improves.
     fn run(&mut self, stop: &Stop) -> Result<(), Error> {
         let mut better = true;
         while better {
@@ -109,7 +110,7 @@ impl<'a> Descent<'a> {
                 }
                 let v = self.free[k];
                 let costs: Vec<(u32, f64)> = (0..self.domains[v]).map(|value| self.cost(v, value)).collect();
-                // a variable that no function reads takes time, too
+                // a variable that no function reads takes time too
                 self.looks += costs.len() as u64 * (1 + self.functions[v].len() as u64);
                 let (mut own, before) = (self.values[v], self.values[v]);
                 for (value, cost) in costs.iter().enumerate() {
@@ -124,7 +125,8 @@ impl<'a> Descent<'a> {
         Ok(())
     }
 
-    /// The cost of a value of a variable in its functions: the number of impossible entries, and the sum of the others.
+    /// Returns the cost of a value of a variable over its functions: the number of infinite entries, and the sum of the
+    /// finite ones.
     fn cost(&self, v: usize, value: u32) -> (u32, f64) {
         self.functions[v].iter().fold((0, 0.0), |(impossible, sum), &function| {
             let cost = self.entry_with(function, |u| if u == v { value } else { self.values[u] });

@@ -1,28 +1,28 @@
-//! The numbers of a file, where a network's costs are rounded logarithms of them.
+//! The numbers of a file whose network has rounded logarithms of them as costs.
 
 use std::sync::Arc;
 
-/// The origin of a network's costs, so that values can be computed from the file's own numbers.
+/// The origin of a network's costs, so that the value of an assignment can be computed from the file's own numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The kind of the numbers.
+    /// The kind of the file's numbers.
     pub scale: Scale,
-    /// The entries of each function; later functions (evidence) have only their tables.
+    /// The entries of each function; functions added later (evidence) have only their tables.
     pub functions: Vec<Arc<Numbers>>,
-    /// The number of digits asked for.
+    /// The requested number of decimal digits; `None` if none was requested.
     pub precision: Option<u32>,
-    /// The witness, where the network forbids entries that the file allows: an assignment that is better than any with
-    /// such an entry, whatever the other functions cost.
+    /// An assignment that is better than every assignment with an entry that the file allows and the network forbids,
+    /// whatever the other functions cost; `None` if the network forbids no such entry.
     pub witness: Option<Box<[u32]>>,
 }
 
-/// The kinds of a file's numbers.
+/// The kind of a file's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Potentials p, costs -ln p.
+    /// Potentials p, with costs -ln p.
     Potentials,
-    /// Natural logarithms of potentials, costs their negatives.
+    /// Natural logarithms of potentials, whose negatives are the costs.
     Logarithms,
 }
 
@@ -30,7 +30,7 @@ pub enum Scale {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     doubles: Box<[f64]>,
-    /// The exact numbers where a double is infinite, or has lost digits to underflow.
+    /// The exact numbers at indices whose double would overflow or lose digits to underflow.
     decimals: Box<[(usize, Decimal)]>,
 }
 
@@ -43,22 +43,22 @@ pub struct Decimal {
     pub exponent: i64,
 }
 
-/// A number of a file.
+/// A number as a file states it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stated {
-    /// One that a double holds to its full precision, or an infinity that the file names.
+    /// A number that a double holds to its full precision, or an infinity that the file names.
     Double(f64),
-    /// One that is too small or too large for a double.
+    /// A number that is too small or too large for a double.
     Decimal(Decimal),
 }
 
 impl Numbers {
-    /// The entries of a function: doubles, and decimals (ascending) in place of some of them.
+    /// Makes the entries of a function from doubles and decimals (ascending) that replace some of them.
     pub fn new(doubles: Vec<f64>, decimals: Vec<(usize, Decimal)>) -> Self {
         Numbers { doubles: doubles.into(), decimals: decimals.into() }
     }
 
-    /// The entries of a function as they are stated.
+    /// Makes the entries of a function from its numbers as stated.
     pub fn of(stated: impl IntoIterator<Item = Stated>) -> Self {
         let (mut doubles, mut decimals) = (Vec::new(), Vec::new());
         for (index, stated) in stated.into_iter().enumerate() {
@@ -73,27 +73,27 @@ impl Numbers {
         Numbers::new(doubles, decimals)
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.doubles.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.doubles.is_empty()
     }
 
-    /// The entries as doubles; those replaced by decimals are meaningless.
+    /// Returns the entries as doubles; those replaced by decimals are meaningless.
     pub fn doubles(&self) -> &[f64] {
         &self.doubles
     }
 
-    /// All entries as doubles, where none is out of their range.
+    /// Returns all entries as doubles; `None` if one is outside their range.
     pub fn as_doubles(&self) -> Option<&[f64]> {
         self.decimals.is_empty().then_some(&self.doubles)
     }
 
-    /// An entry.
+    /// Returns an entry.
     pub fn get(&self, index: usize) -> Stated {
         match self.decimals.binary_search_by_key(&index, |&(at, _)| at) {
             Ok(place) => Stated::Decimal(self.decimals[place].1),
@@ -101,7 +101,7 @@ impl Numbers {
         }
     }
 
-    /// All entries.
+    /// Iterates over all entries.
     pub fn iter(&self) -> impl Iterator<Item = Stated> {
         let mut decimals = self.decimals.iter().peekable();
         self.doubles.iter().enumerate().map(move |(index, &double)| match decimals.next_if(|&&(at, _)| at == index) {

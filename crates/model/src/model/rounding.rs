@@ -1,11 +1,11 @@
-//! Tables of doubles as costs: integers of one unit, each rounded once.
+//! Conversion of tables of doubles to costs: integers in a common unit, each rounded once.
 
 use super::Cost;
 
-/// Decimal digits of a unit at most, as `--precision` has it.
+/// The maximum number of decimal digits, also that of `--precision`.
 pub const MOST_DECIMALS: u32 = 15;
 
-/// Powers of ten that integers and doubles hold exactly.
+/// The powers of ten that integers and doubles hold exactly.
 const POWERS: [u64; MOST_DECIMALS as usize + 1] = {
     let mut powers = [1; MOST_DECIMALS as usize + 1];
     let mut power = 1;
@@ -16,15 +16,15 @@ const POWERS: [u64; MOST_DECIMALS as usize + 1] = {
     powers
 };
 
-/// Integers below this are doubles.
+/// The limit below which doubles represent integers exactly.
 const EXACT: f64 = (1u64 << 53) as f64;
-/// Costs from here on are refused anyway.
+/// The absolute value from which on costs are rejected.
 const TOO_LARGE: f64 = (1u64 << 59) as f64;
 
-/// A finite double as the nearest multiple of 10^-decimals, in these units, and whether it is that number. A double
-/// that is the nearest one of such a decimal number stands for it: 0.1 is one tenth.
+/// Rounds a finite double to the nearest multiple of 10^-`decimals`. Returns it in these units, with whether it is
+/// exact. If the double is the one nearest to such a multiple, it counts as exact: 0.1 is one tenth.
 ///
-/// `None` where it is too large for a cost, or no number.
+/// Returns `None` if the double is too large for a cost, or NaN.
 pub fn round(double: f64, decimals: u32) -> Option<(Cost, bool)> {
     let power = POWERS[decimals as usize];
     let scaled = double * power as f64;
@@ -32,11 +32,11 @@ pub fn round(double: f64, decimals: u32) -> Option<(Cost, bool)> {
     if nearest.abs() < EXACT && nearest / power as f64 == double {
         return Some((nearest as Cost, true));
     }
-    // no number is not below, either
+    // a comparison with NaN is false, so NaN is tested separately
     if scaled.is_nan() || scaled.abs() >= TOO_LARGE {
         return None;
     }
-    // the product of 53 and of 50 bits, so that it is rounded once
+    // the product of 53 and 50 bits is exact, so the result is rounded once
     let bits = double.to_bits();
     let (biased, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
     let (mantissa, exponent) = if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
@@ -53,8 +53,8 @@ pub fn round(double: f64, decimals: u32) -> Option<(Cost, bool)> {
     Some((if double < 0.0 { -units } else { units }, exact))
 }
 
-/// The least number of decimals, from `known` on, that hold all finite doubles of a table; `most` where that is not
-/// enough.
+/// Returns the least number of decimals, at least `known`, that represent all finite doubles of a table exactly; `most`
+/// if none below it does.
 pub fn decimals(table: &[f64], known: u32, most: u32) -> u32 {
     let needs = |decimals: u32, double: f64| {
         let is_exact = |decimals: &u32| round(double, *decimals).is_none_or(|(_, exact)| exact);
@@ -76,7 +76,7 @@ mod tests {
             (0.1, 1, 1, true),
             (0.1, 15, 100_000_000_000_000, true),
             (-1.005, 3, -1005, true),
-            (1.005, 2, 100, false), // the double is less
+            (1.005, 2, 100, false), // the double is below the decimal number
             (2.5, 0, 3, false),
             (-2.5, 0, -3, false),
             (1.0 / 3.0, 6, 333_333, false),

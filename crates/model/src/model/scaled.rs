@@ -1,23 +1,24 @@
-//! Numbers of any size that are not negative: a double and a power of two.
+//! Nonnegative numbers of any magnitude: a double times a power of two.
 
 use super::{Decimal, Stated};
 
-/// ln 2 in two parts, the first with so few bits that its products with exponents of 20 bits are exact.
+/// The high part of ln 2, with so few bits that its products with exponents of 20 bits are exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
+/// The low part of ln 2.
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
 /// The unit roundoff of doubles.
 pub const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
-/// Powers of two from which on apart a number changes no digit of a larger one.
+/// The difference of exponents from which on a number does not change a larger one when added.
 const APART: i64 = 80;
 
-/// `mantissa` times two to the power of `exponent`; the mantissa is 0 or in [1/2, 1).
+/// The number `mantissa` times two to the power of `exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
-    /// In [1/2, 1), or 0.
+    /// The mantissa, in [1/2, 1), or 0.
     pub mantissa: f64,
-    /// The power of two; 0 where the mantissa is.
+    /// The power of two; 0 if the mantissa is 0.
     pub exponent: i64,
 }
 
@@ -27,12 +28,12 @@ impl Scaled {
     /// One.
     pub const ONE: Scaled = Scaled { mantissa: 0.5, exponent: 1 };
 
-    /// A double that is finite and not negative, exactly.
+    /// Converts a finite, nonnegative double exactly.
     pub fn new(double: f64) -> Self {
         Scaled::with(double, 0)
     }
 
-    /// A double times a power of two, exactly.
+    /// Multiplies a nonnegative double by a power of two exactly.
     pub fn with(double: f64, exponent: i64) -> Self {
         if double == 0.0 {
             return Scaled::ZERO;
@@ -41,8 +42,8 @@ impl Scaled {
         Scaled { mantissa, exponent: exponent + own }
     }
 
-    /// A number of a file as its nearest double with an exponent; within (1 + e / 512) [`ROUNDOFF`]s where its power of
-    /// ten is e.
+    /// Converts a number of a file, with a relative error of at most (1 + e / 512) [`ROUNDOFF`]s if the absolute value
+    /// of its power of ten is e.
     pub fn of(stated: Stated) -> Self {
         match stated {
             Stated::Double(double) => Scaled::new(double),
@@ -50,7 +51,8 @@ impl Scaled {
         }
     }
 
-    /// e to the power of a double that is no NaN and below infinity, within (2 + |x|) [`ROUNDOFF`]s.
+    /// Returns e to the power of x, for x below infinity and not NaN, with a relative error of at most (2 + |x|)
+    /// [`ROUNDOFF`]s.
     pub fn exp(x: f64) -> Self {
         if x == f64::NEG_INFINITY {
             return Scaled::ZERO;
@@ -59,7 +61,7 @@ impl Scaled {
         Scaled::with(((x - powers * LN_2_HIGH) - powers * LN_2_LOW).exp(), powers as i64)
     }
 
-    /// Integers of 64 bits: each product is cut to its leading bits.
+    /// Converts a decimal number with 64-bit integers: each product is truncated to its leading bits.
     fn of_decimal(Decimal { digits, exponent }: Decimal) -> Self {
         let times = |(a, m): (u64, i64), (b, n): (u64, i64)| {
             let product = u128::from(a) * u128::from(b);
@@ -85,12 +87,12 @@ impl Scaled {
         Scaled::with(leading as f64, shift)
     }
 
-    /// The product.
+    /// Returns the product of both numbers.
     pub fn times(self, other: Scaled) -> Self {
         Scaled::with(self.mantissa * other.mantissa, self.exponent + other.exponent)
     }
 
-    /// The sum.
+    /// Returns the sum of both numbers.
     pub fn plus(self, other: Scaled) -> Self {
         let (most, least) = match (self.mantissa == 0.0, other.mantissa == 0.0) {
             (true, _) => return other,
@@ -103,12 +105,12 @@ impl Scaled {
         Scaled::with(most.mantissa + small, most.exponent)
     }
 
-    /// Its part of a sum above 0 that it belongs to, as a double.
+    /// Returns the number's fraction of `sum`, which must be positive, as a double.
     pub fn part_of(self, sum: Scaled) -> f64 {
         scale(self.mantissa / sum.mantissa, self.exponent - sum.exponent)
     }
 
-    /// Whether it is the larger one.
+    /// Returns whether the number is larger than `other`.
     pub fn is_above(self, other: Scaled) -> bool {
         let key = |scaled: Scaled| (scaled.mantissa > 0.0, scaled.exponent);
         match key(self).cmp(&key(other)) {
@@ -117,9 +119,9 @@ impl Scaled {
         }
     }
 
-    /// The natural logarithm; minus infinity of zero.
+    /// Returns the natural logarithm; minus infinity for zero.
     pub fn ln(self) -> f64 {
-        // near 1 the mantissa is taken from the side that loses nothing
+        // near 1, scale the mantissa so that no digits cancel
         if self.exponent == 1 {
             return (2.0 * self.mantissa).ln();
         }
@@ -127,13 +129,13 @@ impl Scaled {
         exponent * LN_2_HIGH + (self.mantissa.ln() + exponent * LN_2_LOW)
     }
 
-    /// As a double, where that holds it.
+    /// Returns the number as a double; infinity or 0 if it is outside of the range of doubles.
     pub fn double(self) -> f64 {
         scale(self.mantissa, self.exponent)
     }
 }
 
-/// A positive double as mantissa in [1/2, 1) and exponent.
+/// Splits a positive double into a mantissa in [1/2, 1) and an exponent.
 fn split(double: f64) -> (f64, i64) {
     let bits = double.to_bits();
     match (bits >> 52) as i64 {
@@ -145,9 +147,9 @@ fn split(double: f64) -> (f64, i64) {
     }
 }
 
-/// A double times a power of two, rounded only where the result is subnormal.
+/// Multiplies a double by a power of two; the result is rounded only if it is subnormal.
 pub fn scale(double: f64, exponent: i64) -> f64 {
-    // three factors, none of which is out of range alone
+    // three factors, none of which is out of range on its own
     let exponent = exponent.clamp(-3000, 3000) as i32;
     let third = exponent / 3;
     double * 2f64.powi(third) * 2f64.powi(third) * 2f64.powi(exponent - 2 * third)

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
 
-/// Up to so many variables take no memory of their own.
+/// The number of variables up to which a scope needs no heap allocation.
 const INLINE: usize = 4;
 
-/// The variables that a function reads, in order. A slice of them otherwise.
+/// The variables that a function reads, in order; dereferences to a slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope(SmallVec<[u32; INLINE]>);
 

@@ -1,8 +1,8 @@
-//! What the costs of all functions together may be.
+//! Limits on the sum of the costs of all functions.
 
 use super::{Cost, FORBIDDEN};
 
-/// The least and the largest finite cost of a function; [`FORBIDDEN`] and less if it has none.
+/// The least and the largest finite cost of a function; [`FORBIDDEN`] and `Cost::MIN` if it has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostSpan {
     pub least: Cost,
@@ -10,7 +10,7 @@ pub(super) struct CostSpan {
 }
 
 impl CostSpan {
-    /// The span of some costs.
+    /// Computes the span of some costs.
     pub fn of(costs: impl Iterator<Item = Cost>) -> CostSpan {
         let none = CostSpan { least: FORBIDDEN, largest: Cost::MIN };
         costs.fold(none, |CostSpan { least, largest }, cost| {
@@ -20,19 +20,19 @@ impl CostSpan {
     }
 }
 
-/// The costs of all functions together. They saturate.
+/// Saturating sums of the extreme costs of all functions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
-    /// The sum of the least costs, negated, of the functions that have negative ones.
+    /// The negated sum of all negative least costs.
     pub below: Cost,
-    /// The sum of the largest costs of the functions that have positive ones.
+    /// The sum of all positive largest costs.
     pub above: Cost,
-    /// The sum of the largest costs, each less its function's least one if that is negative.
+    /// The sum of the largest costs, each minus its function's least cost if that is negative.
     raised: Cost,
 }
 
 impl Sums {
-    /// Adds a function.
+    /// Adds the span of a function.
     pub(super) fn add(&mut self, CostSpan { least, largest }: CostSpan) {
         if least >= FORBIDDEN {
             return;
@@ -42,8 +42,9 @@ impl Sums {
         self.raised = self.raised.saturating_add(largest - least.min(0));
     }
 
-    /// Whether 64 bits hold the sums. They saturate at [`FORBIDDEN`], also those of costs less their function's least
-    /// one if that is negative: right only for sums that reach a `top` and stay there.
+    /// Returns whether sums of costs fit 64 bits. Costs saturate at [`FORBIDDEN`], also after a function's negative
+    /// least cost is subtracted from its costs. Saturation is correct only for sums that reach `top` and cannot fall
+    /// below it.
     pub(super) fn fit(&self, top: Cost) -> bool {
         let reach_top = top.saturating_add(self.below) < FORBIDDEN;
         self.below < FORBIDDEN && (self.raised < FORBIDDEN || reach_top)

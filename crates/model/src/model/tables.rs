@@ -5,16 +5,16 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
-/// Where the first of equal tables is, so that each is stored and processed once: the 10108 functions of SPOT5 414 have
-/// 44 different tables.
+/// An index of distinct tables, so that each is stored and processed once: the 10108 functions of SPOT5 414 have 44
+/// different tables.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// By the hash of their contents; where another table has that hash, the next free number. Many small maps: one
-    /// that grows moves all that it has, without a look at the stop flag.
+    /// Table numbers by hash of the contents, or by the next free key if another table has that hash. There are many
+    /// small maps because a growing map moves all of its entries without checking the stop flag.
     places: [FxHashMap<u64, u32>; PARTS],
 }
 
-/// With a million tables a part that grows moves 16 thousand.
+/// The number of maps. With a million tables, a map that grows moves 16 thousand entries.
 const PARTS: usize = 64;
 
 impl Default for Tables {
@@ -24,7 +24,7 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// The place of the first table equal to this one by `is_like`; `place` where there was none.
+    /// Returns the number of the first table for which `is_like` holds; records and returns `place` if there is none.
     pub fn first(&mut self, table: &Table, place: u32, is_like: impl Fn(u32) -> bool) -> u32 {
         let mut hasher = FxHasher::default();
         match table {

@@ -1,5 +1,5 @@
-//! Pages about runs: one file of HTML that needs nothing else and asks for nothing else. All is there without scripts;
-//! with them pictures can be looked at closely.
+//! Pages about runs: one file of HTML that loads nothing else. Everything is visible without scripts; scripts add zoom
+//! and values at the pointer.
 
 mod run;
 mod runs;
@@ -13,15 +13,15 @@ use std::fmt::{Display, Write};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// How often a page of a run that goes on is read again, in seconds: as often as it is written.
+/// Interval in seconds at which the page of a running run reloads, equal to that at which it is written.
 const REFRESH: u32 = 2;
-/// Points of a line that scripts draw, at most: more than a screen shows.
+/// Largest number of points of a line that scripts draw: more than a screen shows.
 const MOST_POINTS: usize = 4000;
 
-/// What scripts draw in place of a picture.
+/// The data that scripts draw in place of a static picture.
 #[derive(Debug, Serialize)]
 struct Figure {
-    /// What the vertical axis shows.
+    /// The quantity of the vertical axis.
     name: String,
     lines: Vec<Line>,
 }
@@ -31,12 +31,12 @@ struct Line {
     name: String,
     color: &'static str,
     dashed: bool,
-    /// Time, value, and what it came from.
+    /// Time in seconds, value, and the source of the change.
     points: Vec<(f64, f64, Option<String>)>,
 }
 
 impl Line {
-    /// Leaves out what does not change the line, and points that no screen tells apart.
+    /// Creates a line without points that do not change it, and thinned to what a screen shows.
     fn new(name: String, color: &'static str, dashed: bool, all: Vec<(f64, f64, Option<String>)>) -> Line {
         let mut points: Vec<(f64, f64, Option<String>)> = Vec::new();
         let last = all.last().map(|(time, value, _)| (*time, *value, None));
@@ -45,7 +45,7 @@ impl Line {
                 points.push(point);
             }
         }
-        // a line goes on to its end
+        // a line extends to its end
         points.extend(last.filter(|last| points.last().is_some_and(|known| known.0 < last.0)));
         let step = points.len().div_ceil(MOST_POINTS).max(1);
         let end = points.len().saturating_sub(1);
@@ -55,7 +55,7 @@ impl Line {
     }
 }
 
-/// A page that grows.
+/// A page under construction.
 #[derive(Debug)]
 struct Page {
     title: String,
@@ -79,14 +79,14 @@ impl Page {
         self.put(format_args!("<h2>{}</h2>", escaped(text)));
     }
 
-    /// A picture with what it shows, and what scripts make of it.
+    /// Adds a picture with a caption, and the data that scripts draw in its place.
     fn figure(&mut self, key: &str, svg: &str, caption: &str, figure: Figure) {
         let (key, caption) = (escaped(key), escaped(caption));
         self.put(format_args!("<figure data-figure=\"{key}\">\n<figcaption>{caption}</figcaption>\n{svg}</figure>"));
         let _ = self.figures.insert(key, figure);
     }
 
-    /// A table; numbers stand to the right. Rows that begin with a heading alone have no head.
+    /// Adds a table with numbers on the right. A table without `head` has its headings in the first column.
     fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
         self.put("<div class=\"wide\"><table>");
         if !head.is_empty() {
@@ -101,13 +101,13 @@ impl Page {
         self.put("</table></div>");
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     fn finish(self) -> String {
         let refresh = match self.refresh {
             true => format!("<meta http-equiv=\"refresh\" content=\"{REFRESH}\">\n"),
             false => String::new(),
         };
-        // nothing in the data may end the element that it stands in
+        // nothing in the data may end the element that contains it
         let data = serde_json::to_string(&self.figures).unwrap_or_else(|_| "{}".into()).replace('<', "\\u003c");
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{refresh}\
@@ -123,7 +123,7 @@ impl Page {
     }
 }
 
-/// A text for HTML.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     text.replace(|letter: char| letter.is_control(), " ")

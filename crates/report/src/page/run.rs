@@ -14,25 +14,25 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How often the page of a run that goes on is written.
+/// Interval at which the page of a running run is written.
 const EVERY: Duration = Duration::from_secs(2);
 const FOUND: &str = "#0072b2";
 const BOUND: &str = "#d55e00";
 
-/// What a page says besides the events.
+/// Content of a page besides the events.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The network's file.
+    /// The file name of the network.
     pub instance: String,
-    /// The command, as a shell reads it.
+    /// The command line, quoted for a shell.
     pub command: String,
-    /// Names and values.
+    /// Names and values of the settings.
     pub rows: Vec<(String, String)>,
-    /// Induced widths of the network and of what the reductions leave, once they are known.
+    /// Induced widths of the network and of the reduced problem, once they are computed.
     pub widths: Arc<OnceLock<[Option<u32>; 2]>>,
 }
 
-/// What a driver or a bound step brought.
+/// Improvements by a driver or a bound step.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     solutions: u64,
@@ -42,7 +42,7 @@ struct Tally {
     last: f64,
 }
 
-/// A page that is replaced as a whole while a run goes on.
+/// A page that is replaced as a whole while a run continues.
 #[derive(Debug)]
 pub struct RunPage {
     file: ReplacedFile,
@@ -50,7 +50,7 @@ pub struct RunPage {
     written: Option<Instant>,
     events: Vec<Event>,
     tallies: BTreeMap<Arc<str>, Tally>,
-    /// What was told on the way, with its time.
+    /// Notes and warnings, with their times in seconds.
     told: Vec<(f64, String)>,
     facts: Option<Arc<Facts>>,
 }
@@ -59,16 +59,16 @@ impl RunPage {
     /// Prepares to write `path`.
     ///
     /// # Errors
-    /// A path that cannot be written.
+    /// Fails if the path cannot be written.
     pub fn new(path: &Path, settings: Settings) -> Result<Self, Error> {
         let (file, tallies) = (ReplacedFile::new(path)?, BTreeMap::new());
         Ok(RunPage { file, settings, written: None, events: Vec::new(), tallies, told: Vec::new(), facts: None })
     }
 
-    /// Takes an event, and writes the page where it is time to.
+    /// Takes an event, and writes the page if it is due.
     ///
     /// # Errors
-    /// The system's; the next time tries again.
+    /// Returns the system's error; the next event tries again.
     pub fn observe(&mut self, event: &Event) -> io::Result<()> {
         self.facts = event.facts.clone().or(self.facts.take());
         if let Some(message) = &event.message {
@@ -104,16 +104,16 @@ impl RunPage {
         }
     }
 
-    /// The last page, with what the summary says.
+    /// Writes the last page, with the summary.
     ///
     /// # Errors
-    /// The file, and why it could not be written.
+    /// Fails if the file could not be written, and states why.
     pub fn finish(&mut self, verdict: &str, rows: &[(String, String)], stop: &Stop) -> Result<(), Error> {
         let html = self.html(verdict, rows, false);
         self.file.write_to_end(html.into_bytes(), stop)
     }
 
-    /// The state of a run that goes on, in a sentence.
+    /// Returns the state of a running run in a sentence.
     fn running(&self) -> String {
         let Some(event) = self.events.last() else { return "The run begins.".into() };
         let gap = event.gap.map_or(String::new(), |gap| format!(", a gap of {}", per_cent(gap)));
@@ -144,7 +144,7 @@ impl RunPage {
         page.finish()
     }
 
-    /// Cost and bound, the gap, and the speed.
+    /// Adds the figures of cost and bound, of the gap, and of the speed.
     fn curves(&self, page: &mut Page) {
         let maximise = self.events.last().is_some_and(|event| event.maximise == Some(true));
         let side = |number: Option<crate::model::Number>| number.map(|number| number.as_f64());
@@ -186,14 +186,14 @@ impl RunPage {
         let mut speeds: Vec<(f64, f64, Option<String>)> = Vec::new();
         let mut last: Option<&Event> = None;
         for event in self.events.iter().filter(|event| matches!(event.kind, EventKind::Tick | EventKind::End)) {
-            // the last moment is too short to tell a speed
+            // the last interval may be too short to measure a speed
             if let Some(last) = last.filter(|last| event.time_s > last.time_s + 0.5) {
                 let moves = event.moves.saturating_sub(last.moves) as f64;
                 speeds.push((event.time_s, moves / (event.time_s - last.time_s), None));
             }
             last = Some(event);
         }
-        // a run that ends within its first second has the speed of all of it
+        // a run that ends within its first second shows its mean speed
         let whole = self.events.first().zip(self.events.last()).filter(|(first, last)| last.time_s > first.time_s);
         if let Some((first, last)) = whole.filter(|_| speeds.is_empty()) {
             let speed = last.moves.saturating_sub(first.moves) as f64 / (last.time_s - first.time_s);
@@ -264,7 +264,7 @@ impl RunPage {
     }
 }
 
-/// A chart of one line.
+/// Adds a chart of one line, unless it is empty.
 fn plain(page: &mut Page, key: &str, caption: &str, quantity: &str, line: Line) {
     if line.points.is_empty() {
         return;
@@ -275,12 +275,12 @@ fn plain(page: &mut Page, key: &str, caption: &str, quantity: &str, line: Line) 
     page.figure(key, &chart.svg(), caption, Figure { name: quantity.into(), lines: vec![line] });
 }
 
-/// The name of a source without the size that it had.
+/// Returns the name of a source without its size.
 fn kind(source: &str) -> &str {
     source.split(['(', ',']).next().unwrap_or(source).trim_end()
 }
 
-/// Bytes with a binary prefix.
+/// Returns a number of bytes with a binary prefix.
 fn bytes_of(bytes: u64) -> String {
     let prefixes = ["B", "KiB", "MiB", "GiB", "TiB"];
     let step = (bytes.max(1).ilog2() / 10).min(4);

@@ -1,4 +1,4 @@
-//! The page of several runs: a panel an instance, and a table of medians over seeds.
+//! The page of several runs: a panel for each instance, and a table of medians over seeds.
 
 use super::{Figure, Line, Page};
 use crate::Recorded;
@@ -7,7 +7,7 @@ use crate::plot::{Chart, Curve, Point, TimeScale};
 use crate::text::{counted, grouped, per_cent};
 use std::collections::BTreeMap;
 
-/// A page of runs with their labels; `time` is the scale of pictures.
+/// Returns a page of labelled runs; `time` is the scale of the pictures.
 pub fn runs_page(title: &str, runs: Vec<(String, Recorded)>, time: TimeScale) -> String {
     let mut instances: BTreeMap<String, Vec<(String, Recorded)>> = BTreeMap::new();
     for (label, run) in runs {
@@ -52,7 +52,7 @@ pub fn runs_page(title: &str, runs: Vec<(String, Recorded)>, time: TimeScale) ->
     page.finish()
 }
 
-/// The row of an instance.
+/// Returns the table row of an instance.
 fn medians(name: &str, runs: &[(String, Recorded)]) -> Vec<String> {
     let maximise = runs.iter().any(|(_, run)| run.curve.maximise);
     let last = |side: fn(&Point) -> Option<f64>| move |curve: &Curve| curve.points.iter().rev().find_map(side);
@@ -81,7 +81,7 @@ fn medians(name: &str, runs: &[(String, Recorded)]) -> Vec<String> {
     ]
 }
 
-/// The median, the worse one of two; unknown numbers are the worst.
+/// Returns the median, the worse one of two middle numbers; unknown numbers are the worst.
 fn median(numbers: impl Iterator<Item = Option<f64>>, smaller_is_better: bool) -> Option<f64> {
     let mut all: Vec<Option<f64>> = numbers.collect();
     let sign = if smaller_is_better { 1.0 } else { -1.0 };

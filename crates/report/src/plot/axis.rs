@@ -4,19 +4,20 @@ use super::svg::{MINUS, power};
 use super::{Curve, TimeScale};
 use std::ops::Range;
 
-/// Spans of numbers up to here are finite. Costs have 64 bits, so none comes near.
+/// Largest number that is drawn, so that spans are finite. Costs have 64 bits, so they are far smaller.
 const LARGEST: f64 = 1e30;
-/// Parts of the height beyond a break of the axis, and of the break itself.
+/// Fraction of the height beyond a break of the axis, and of the break itself.
 const BEHIND: f64 = 0.08;
 const BREAK: f64 = 0.025;
-/// Largest distance of a curve's beginning from its later part that needs no break, as a multiple of its height.
+/// Largest distance of a curve's start from its later part that needs no break, as a multiple of the later part's
+/// height.
 const NEAR: f64 = 3.0;
-/// Upper limit for labels of an axis.
+/// Largest number that the labels of an axis show in full.
 const LONGEST: f64 = 1e6;
-/// Most letters of the labels at its ends.
+/// Largest number of characters of the labels at the ends of an axis.
 const LETTERS: usize = 11;
 
-/// A marked place of an axis, and its label.
+/// A position on an axis, from 0 to 1, and its label.
 pub type Tick = (f64, String);
 
 /// The time axis.
@@ -24,12 +25,12 @@ pub type Tick = (f64, String);
 pub struct TimeAxis {
     range: Range<f64>,
     log: bool,
-    /// Whether something changed before its beginning.
+    /// Whether something changed before the start of the axis.
     pub is_cut: bool,
 }
 
 impl TimeAxis {
-    /// The time axis for these runs.
+    /// Returns the time axis for these runs.
     pub fn of(curves: &[Curve], scale: TimeScale) -> Self {
         let end = curves.iter().filter_map(|curve| curve.points.last()).map(|point| point.time).fold(0.0, f64::max);
         let end = if end > 1e-9 { end.min(LARGEST) } else { 1.0 };
@@ -37,29 +38,29 @@ impl TimeAxis {
         let log = match scale {
             TimeScale::Log => true,
             TimeScale::Linear => false,
-            // half of the changes would be squeezed into the first twentieth of the picture
+            // otherwise half of the changes would be squeezed into the first twentieth of the picture
             TimeScale::Auto => changes.get(changes.len() / 2).is_some_and(|&median| median * 20.0 < end),
         };
         let first = changes.first().copied().unwrap_or(end);
-        // at least one decade, and no more than can be told apart
+        // at least one decade, and no more than can be distinguished
         let start = if log { 10f64.powf(first.clamp(end * 1e-8, end * 0.1).log10().floor()) } else { 0.0 };
         TimeAxis { range: start..end, log, is_cut: first < start }
     }
 
-    /// The place of a time, as part of the axis; earlier times are at its beginning.
+    /// Returns the position of a time, from 0 to 1; times before the start are at 0.
     pub fn place(&self, time: f64) -> f64 {
         let Range { start, end } = self.range;
         let place = if self.log { (time / start).ln() / (end / start).ln() } else { (time - start) / (end - start) };
         place.clamp(0.0, 1.0)
     }
 
-    /// The time at a part of the axis.
+    /// Returns the time at a position.
     pub fn at(&self, part: f64) -> f64 {
         let Range { start, end } = self.range;
         if self.log { start * (end / start).powf(part) } else { start + (end - start) * part }
     }
 
-    /// Places of the axis; those between labels are empty.
+    /// Returns the ticks of the axis; minor ticks have empty labels.
     pub fn ticks(&self) -> Vec<Tick> {
         let Range { start, end } = self.range;
         if !self.log {
@@ -81,19 +82,19 @@ impl TimeAxis {
     }
 }
 
-/// The axis of costs. Curves start far off, and the interesting changes are near their ends, so distant parts lie
-/// beyond a break, on a scale of their own.
+/// The axis of costs. Curves start far from their ends, where the interesting changes are, so distant parts lie beyond
+/// a break, on a separate scale.
 #[derive(Debug)]
 pub struct CostAxis {
     main: Range<f64>,
-    /// The ends of the axis beyond a break.
+    /// The ends of the axis beyond a break, if there is one.
     below: Option<f64>,
     above: Option<f64>,
 }
 
 impl CostAxis {
-    /// The axis for these runs. Its main part shows the second half of the time (or an earlier part where nothing
-    /// changes there), and at least as much above and below.
+    /// Returns the axis for these runs. Its main part shows the second half of the time (or an earlier part if nothing
+    /// changes there), and at least the same height above and below.
     pub fn of(curves: &[Curve], time: &TimeAxis) -> Self {
         let Some((least, greatest)) = extremes(curves, time.at(0.0)) else {
             return CostAxis { main: 0.0..1.0, below: None, above: None };
@@ -101,7 +102,7 @@ impl CostAxis {
         let shown = [0.5, 0.25, 0.1, 0.0].iter().filter_map(|&from| extremes(curves, time.at(from)));
         let shown = shown.into_iter().find(|(low, high)| high - low > 1e-3 * low.abs().max(high.abs()));
         let (low, high) = shown.map_or((least, greatest), |(low, high)| {
-            // nearby parts need no break
+            // parts nearby need no break
             let span = high - low;
             let low = if low - least < NEAR * span { least } else { low - span };
             (low, if greatest - high < NEAR * span { greatest } else { high + span })
@@ -118,12 +119,12 @@ impl CostAxis {
         }
     }
 
-    /// The place of a cost, as part of the axis.
+    /// Returns the position of a cost, from 0 to 1.
     pub fn place(&self, cost: f64) -> f64 {
         let cost = cost.clamp(-LARGEST, LARGEST);
         let Range { start, end } = self.main;
         let (low, high) = self.ends();
-        // the part beyond a break begins at its far side
+        // the part beyond a break starts at its far side
         match (self.below, self.above) {
             (Some(least), _) if cost < start => (low - BREAK) * (cost - least) / (start - least),
             (_, Some(greatest)) if cost > end => high + BREAK + (1.0 - high - BREAK) * (cost - end) / (greatest - end),
@@ -131,20 +132,20 @@ impl CostAxis {
         }
     }
 
-    /// The middles of its breaks.
+    /// Returns the positions of the middles of the breaks.
     pub fn breaks(&self) -> impl Iterator<Item = f64> {
         let (low, high) = self.ends();
         let below = self.below.map(|_| low - BREAK / 2.0);
         below.into_iter().chain(self.above.map(|_| high + BREAK / 2.0))
     }
 
-    /// The beginning and the end of the main part.
+    /// Returns the start and the end of the main part.
     fn ends(&self) -> (f64, f64) {
         let behind = |end: Option<f64>| if end.is_some() { BEHIND } else { 0.0 };
         (behind(self.below), 1.0 - behind(self.above))
     }
 
-    /// The unit of its labels, and its places.
+    /// Returns the unit of the labels, and the ticks.
     pub fn ticks(&self) -> (Labels, Vec<Tick>) {
         let step = step(self.main.clone(), 8);
         let labels = Labels::of(&self.main, step);
@@ -155,12 +156,12 @@ impl CostAxis {
     }
 }
 
-/// How the costs of an axis are written: less an offset, in a power of ten.
+/// The notation of an axis's costs: minus an offset, in units of a power of ten.
 #[derive(Debug, PartialEq)]
 pub struct Labels {
-    /// The offset, where numbers would have too many digits in common.
+    /// The offset, 0 unless the numbers would have too many digits in common.
     pub offset: f64,
-    /// The power.
+    /// The exponent of the power of ten.
     pub exponent: i32,
     digits: usize,
 }
@@ -179,7 +180,7 @@ impl Labels {
     }
 
     fn scaled(&self, cost: f64) -> f64 {
-        // without a minus before zero
+        // + 0.0 turns -0 into 0
         (cost - self.offset) / 10f64.powi(self.exponent) + 0.0
     }
 
@@ -187,7 +188,7 @@ impl Labels {
         grouped(&format!("{:.*}", self.digits, self.scaled(cost)))
     }
 
-    /// A number that may be far off, with as many digits as the others.
+    /// Returns the label of a distant number, in at most as many characters as other labels.
     fn short(&self, cost: f64) -> String {
         let label = self.label(cost);
         if label.chars().count() <= LETTERS {
@@ -199,7 +200,7 @@ impl Labels {
     }
 }
 
-/// Digits in groups of three, with the minus of formulas.
+/// Groups digits by three, with a mathematical minus sign.
 pub fn grouped(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| (MINUS, rest));
     let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
@@ -213,26 +214,26 @@ pub fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// The distance of about `ticks` ticks: one, two or five times a power of ten.
+/// Returns a step for about `ticks` ticks: one, two or five times a power of ten.
 fn step(range: Range<f64>, ticks: u32) -> f64 {
     let rough = (range.end - range.start) / f64::from(ticks);
     let power = 10f64.powf(rough.log10().floor());
     [1.0, 2.0, 5.0].map(|factor| factor * power).into_iter().find(|&step| step >= rough).unwrap_or(10.0 * power)
 }
 
-/// The multiples of a step in a range; none where floating-point numbers are too coarse.
+/// Returns the multiples of a step in a range; none if floating-point numbers are too coarse.
 fn multiples(range: Range<f64>, step: f64) -> impl Iterator<Item = f64> {
     let (first, last) = ((range.start / step - 1e-9).ceil(), (range.end / step + 1e-9).floor());
     let count = if first.abs().max(last.abs()) < 1e15 { (last - first + 1.0).clamp(0.0, 100.0) as u32 } else { 0 };
     (0..count).map(move |k| (first + f64::from(k)) * step)
 }
 
-/// Decimals that distinguish multiples of a step.
+/// Returns the number of decimals that distinguish multiples of a step.
 fn digits(step: f64) -> usize {
     (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize
 }
 
-/// The times at which the curves change, ascending.
+/// Returns the times at which the curves change, ascending.
 fn changes(curves: &[Curve]) -> Vec<f64> {
     let pairs = curves.iter().flat_map(|curve| curve.points.iter().zip(curve.points.iter().skip(1)));
     let changed = pairs.filter(|(before, after)| (before.found, before.bound) != (after.found, after.bound));
@@ -241,7 +242,7 @@ fn changes(curves: &[Curve]) -> Vec<f64> {
     times
 }
 
-/// The least and the greatest number of a curve from a time on.
+/// Returns the least and the greatest value of the curves from a time on.
 fn extremes(curves: &[Curve], from: f64) -> Option<(f64, f64)> {
     let points = curves.iter().flat_map(|curve| {
         let start = curve.points.partition_point(|point| point.time <= from).saturating_sub(1);

@@ -1,4 +1,5 @@
-//! The picture of a chart: the cost found is a solid line, the bound a dashed one, and between them is a light band.
+//! The picture of a chart: the incumbent's cost is a solid line, the bound a dashed one, with a light band between
+//! them.
 
 use super::axis::{CostAxis, TimeAxis, grouped};
 use super::legend::{self, Key};
@@ -11,7 +12,7 @@ const WIDTH: f64 = 640.0;
 /// The height of the plane.
 const HEIGHT: f64 = 320.0;
 const MARGIN: f64 = 12.0;
-/// How far apart marks of sources are, at least.
+/// Smallest distance between marks of sources.
 const APART: f64 = 5.0;
 /// The height of a line of text.
 const LINE: f64 = 1.5 * FONT_SIZE;
@@ -41,7 +42,7 @@ impl Plane {
         (self.x(self.time.place(time)), self.y(self.costs.place(cost)))
     }
 
-    /// The corners of a step curve from a time on, up to the last point.
+    /// Returns the corners of a step curve from a time to the last point.
     fn steps(&self, curve: &Curve, side: fn(&Point) -> Option<f64>, from: f64) -> Vec<(f64, f64)> {
         let mut corners: Vec<(f64, f64)> = Vec::new();
         let mut last = None;
@@ -64,7 +65,7 @@ impl Plane {
     }
 }
 
-/// Draws a chart.
+/// Draws a chart as SVG.
 pub(super) fn draw(chart: &Chart) -> String {
     let curves = &chart.curves;
     let time = TimeAxis::of(curves, chart.time);
@@ -181,7 +182,7 @@ fn draw_curves(svg: &mut Svg, curves: &[Curve], plane: &Plane) {
     }
 }
 
-/// What made the changes of a run; of marks on top of each other the first one.
+/// Draws the marks of the sources of changes; of overlapping marks only the first one.
 fn draw_marks(svg: &mut Svg, curve: &Curve, plane: &Plane) {
     let mut drawn: Vec<(bool, f64, f64)> = Vec::new();
     for mark in &curve.marks {
@@ -196,7 +197,8 @@ fn draw_marks(svg: &mut Svg, curve: &Curve, plane: &Plane) {
     }
 }
 
-/// The marks of a run on its curve: evenly over the time axis, each run's a little later than the last one's.
+/// Returns the marks of a run on its curve: evenly over the time axis, each run's slightly later than the previous
+/// run's.
 fn spread(
     curve: &Curve,
     side: fn(&Point) -> Option<f64>,
@@ -221,7 +223,7 @@ fn draw_shape(svg: &mut Svg, x: f64, y: f64, shape: Shape, color: &str, filled: 
     svg.path(&outline, true, Style { fill: Some((inside, 1.0)), stroke: Some((edge, width)), dashed: false });
 }
 
-/// Curves are cut at the breaks of the axis.
+/// Cuts the curves at the breaks of the cost axis.
 fn draw_breaks(svg: &mut Svg, plane: &Plane) {
     for part in plane.costs.breaks() {
         let y = plane.y(part);
@@ -230,7 +232,7 @@ fn draw_breaks(svg: &mut Svg, plane: &Plane) {
     }
 }
 
-/// Two strokes across the axis.
+/// Draws two strokes across an axis at each break.
 fn draw_axis_breaks(svg: &mut Svg, plane: &Plane) {
     for part in plane.costs.breaks() {
         let (x, y) = (plane.left, plane.y(part));
@@ -248,7 +250,7 @@ fn draw_axis_breaks(svg: &mut Svg, plane: &Plane) {
     }
 }
 
-/// Draws a line of the legend, the middle of whose left end is at a place.
+/// Draws an entry of the legend; (x, y) is the middle of its left end.
 fn draw_key(svg: &mut Svg, key: &Key, mut x: f64, y: f64) {
     if key.line {
         let line = Style { dashed: key.dashed, ..Style::line(key.color, 2.0) };

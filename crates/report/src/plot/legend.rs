@@ -13,18 +13,18 @@ const GAP: f64 = 18.0;
 /// The color for all runs.
 const ALL: &str = "#555";
 
-/// A line of the legend.
+/// An entry of the legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     pub color: &'static str,
     pub line: bool,
-    /// Also makes the shape hollow.
+    /// Whether the line is dashed and the shape hollow.
     pub dashed: bool,
     pub shape: Option<Shape>,
     pub text: String,
 }
 
-/// The lines of the legend: the meaning of each kind of line, and the color of each run.
+/// Returns the entries of the legend: the meaning of each kind of line, and the color of each run.
 pub fn keys(curves: &[Curve]) -> [Vec<Key>; 2] {
     let (alone, color) = match curves {
         [curve] => (Some(curve), style::color(0)),
@@ -69,7 +69,7 @@ pub fn keys(curves: &[Curve]) -> [Vec<Key>; 2] {
     [kinds, runs]
 }
 
-/// The beginnings of the columns of some lines, and the end of the last one: as many columns as the width allows.
+/// Returns the starts of the columns of some entries, and the end of the last one, for the most columns that fit.
 pub fn columns(keys: &[Key], width: f64) -> Vec<f64> {
     let needs = |key: &Key| if key.line || key.shape.is_some() { SAMPLE + SPACE } else { 0.0 } + width_of(&key.text);
     let starts = |columns: usize| {
@@ -89,7 +89,7 @@ pub fn columns(keys: &[Key], width: f64) -> Vec<f64> {
     (2..=keys.len()).rev().map(starts).find(fits).unwrap_or_else(|| starts(1))
 }
 
-/// The final result of a run.
+/// Returns the final result of a run as text.
 fn known(curve: &Curve) -> String {
     match (curve.found(), curve.bound()) {
         (None, None) => String::new(),
@@ -104,12 +104,12 @@ fn known(curve: &Curve) -> String {
     }
 }
 
-/// A number with four decimals at most.
+/// Returns a number with at most four decimals.
 fn number(number: f64) -> String {
     grouped(&((number * 1e4).round() / 1e4 + 0.0).to_string())
 }
 
-/// A time with two decimals, or as many as show two digits of it.
+/// Returns a time with two decimals, or more if it needs them to show two digits.
 fn seconds(time: f64) -> String {
     let digits = (1.0 - time.max(1e-6).log10().floor()).max(2.0) as usize;
     format!("{time:.digits$} s")

@@ -1,4 +1,4 @@
-//! Convergence charts: what one or several runs found and proved, over time.
+//! Convergence charts: the incumbents and bounds of one or several runs over time.
 //!
 //! PNG and PDF are made from the same SVG, with an embedded font, so that text appears on machines without fonts.
 
@@ -22,66 +22,66 @@ use resvg::{tiny_skia, usvg};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The results at a time. Between two points nothing changes.
+/// The results at a time; nothing changes between two points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Seconds.
+    /// Time in seconds.
     pub time: f64,
-    /// The best cost found.
+    /// The incumbent's cost.
     pub found: Option<f64>,
-    /// The best bound proven.
+    /// The best bound.
     pub bound: Option<f64>,
 }
 
 /// The solutions and bounds of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Its name in the legend.
+    /// The name of the run in the legend.
     pub label: String,
     /// Whether larger is better.
     pub maximise: bool,
     /// Whether the last point is proved optimal.
     pub optimal: bool,
-    /// In the order of time.
+    /// Points in the order of time.
     pub points: Vec<Point>,
-    /// Changes that are shown by what made them, where the run is drawn alone.
+    /// Changes that are marked by their source, if the run is drawn alone.
     pub marks: Vec<Mark>,
-    /// The names of what made them.
+    /// The names of the sources of changes.
     pub sources: Vec<String>,
 }
 
-/// A change and what made it.
+/// A change and its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// Seconds.
+    /// Time in seconds.
     pub time: f64,
-    /// The cost found, or the bound.
+    /// The incumbent's cost, or the bound.
     pub cost: f64,
-    /// Which of these it is.
+    /// Whether `cost` is an incumbent's cost, not a bound.
     pub is_found: bool,
-    /// The place of its source among those of the curve.
+    /// Index of the source among those of the curve.
     pub source: usize,
 }
 
 impl Curve {
-    /// Adds what is known at an event.
+    /// Adds the results at an event.
     pub fn push(&mut self, event: &Event) {
         let side = |number: Option<Number>| number.map(Number::as_f64);
         self.points.push(Point { time: event.time_s, found: side(event.cost), bound: side(event.bound) });
         self.maximise = event.maximise == Some(true);
     }
 
-    /// The best cost found in the end.
+    /// Returns the final incumbent's cost.
     fn found(&self) -> Option<f64> {
         self.points.iter().rev().find_map(|point| point.found)
     }
 
-    /// The best bound in the end.
+    /// Returns the final bound.
     fn bound(&self) -> Option<f64> {
         self.points.iter().rev().find_map(|point| point.bound)
     }
 
-    /// When optimality was proved, and the optimum: the last change.
+    /// Returns the time at which optimality was proved, and the optimum.
     fn proved(&self) -> Option<(f64, f64)> {
         let end = self.points.last().filter(|_| self.optimal)?;
         let known = |point: &Point| (point.found, point.bound);
@@ -90,15 +90,15 @@ impl Curve {
     }
 }
 
-/// How the time axis is divided.
+/// The scale of the time axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeScale {
-    /// Logarithmic where most changes come early.
+    /// Logarithmic if most changes come early, otherwise linear.
     #[default]
     Auto,
-    /// Evenly.
+    /// A linear scale.
     Linear,
-    /// By its logarithm.
+    /// A logarithmic scale.
     Log,
 }
 
@@ -111,17 +111,17 @@ pub struct Chart {
     pub curves: Vec<Curve>,
     /// The time axis.
     pub time: TimeScale,
-    /// What the vertical axis shows, where that is no cost; there is no legend then.
+    /// The quantity of the vertical axis, if it is not a cost; the chart then has no legend.
     pub quantity: Option<String>,
 }
 
 impl Chart {
-    /// The picture as SVG.
+    /// Returns the picture as SVG.
     pub fn svg(&self) -> String {
         draw::draw(self)
     }
 
-    /// The picture as PNG.
+    /// Returns the picture as PNG.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
         let tree = self.tree()?;
         let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or_else(|| internal(&"it has no size"))?;
@@ -132,12 +132,12 @@ impl Chart {
         pixels.encode_png().map_err(|error| internal(&error))
     }
 
-    /// The picture as PDF.
+    /// Returns the picture as PDF.
     pub fn pdf(&self) -> Result<Vec<u8>, Error> {
         pdf::write(&self.tree()?).map_err(|error| internal(&error))
     }
 
-    /// The SVG, with text as outlines too.
+    /// Returns the parsed SVG, with text as outlines too.
     fn tree(&self) -> Result<usvg::Tree, Error> {
         let mut fonts = usvg::fontdb::Database::new();
         fonts.load_font_data(FONT.to_vec());
@@ -153,7 +153,7 @@ fn internal(what: &dyn std::fmt::Display) -> Error {
 
 const FONT: &[u8] = include_bytes!("../../../../assets/DejaVuSans-Latin.ttf");
 const FONT_FAMILY: &str = "DejaVu Sans";
-/// Three pixels a unit: sharp on today's screens, and in print across a column.
+/// Three pixels per unit: sharp on current screens, and in print across a column.
 const PNG_SCALE: f32 = 3.0;
 
 /// A kind of picture.
@@ -175,7 +175,7 @@ impl PictureFile {
     /// Prepares to write `path`.
     ///
     /// # Errors
-    /// An extension other than `.svg`, `.png` and `.pdf`, and a path that cannot be written.
+    /// Fails if the extension is not `.svg`, `.png` or `.pdf`, or the path cannot be written.
     pub fn new(path: &Path) -> Result<Self, Error> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         let kind = match extension.as_deref() {

@@ -1,4 +1,4 @@
-//! A picture as PDF: paths unchanged, text as its outlines, so that no reader needs a font.
+//! A picture as PDF: paths unchanged, text as its outlines, so that readers need no font.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -8,14 +8,14 @@ use resvg::tiny_skia::{PathSegment, Point};
 use resvg::usvg::{FillRule, Group, LineCap, LineJoin, Node, Opacity, Paint, Path, Tree};
 use std::io::Write;
 
-/// A point of PDF is a 72nd of an inch, a unit of SVG a 96th.
+/// Size of an SVG unit, 1/96 inch, in PDF points, 1/72 inch.
 const UNIT: f32 = 0.75;
 
-/// Writes a picture of paths and text in plain colors, the only parts of charts.
+/// Writes a picture of paths and text in plain colors, the only elements of charts.
 pub fn write(tree: &Tree) -> std::io::Result<Vec<u8>> {
     let (width, height) = (tree.size().width() * UNIT, tree.size().height() * UNIT);
     let mut page = Page { content: Content::new(), opacities: Vec::new() };
-    // PDF counts upwards
+    // the vertical axis of PDF points upwards
     let _ = page.content.transform([UNIT, 0.0, 0.0, -UNIT, 0.0, height]);
     page.group(tree.root());
     let mut stream = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -42,10 +42,10 @@ pub fn write(tree: &Tree) -> std::io::Result<Vec<u8>> {
     Ok(pdf.finish())
 }
 
-/// What fills the page.
+/// The content of the page.
 struct Page {
     content: Content,
-    /// Of the areas that are not opaque; a name for each.
+    /// Opacities of the areas that are not opaque; each has a name.
     opacities: Vec<Opacity>,
 }
 
@@ -137,7 +137,7 @@ impl Page {
     }
 }
 
-/// A plain color; charts have no others.
+/// Returns a plain color; charts have no other paints.
 fn color(paint: &Paint) -> Option<[f32; 3]> {
     match paint {
         Paint::Color(color) => Some([color.red, color.green, color.blue].map(|part| f32::from(part) / 255.0)),

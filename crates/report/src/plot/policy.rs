@@ -1,5 +1,5 @@
-//! Policy graphs as pictures: a column a step, a box a node, an arrow a next node with the observations that lead
-//! there.
+//! Policy graphs as pictures: a column for each step, a box for each node, and an arrow to each next node with the
+//! observations that lead there.
 
 use super::style::color;
 use super::svg::{Anchor, FONT_SIZE, Style, Svg, width_of};
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::model::PolicyGraph;
 use std::collections::BTreeMap;
 
-/// Most nodes that a picture shows: more are no longer told apart.
+/// Largest number of nodes of a picture: more cannot be distinguished.
 const MOST: usize = 400;
 /// Sizes in units of the picture.
 const BOX: f64 = 30.0;
@@ -17,7 +17,7 @@ const MARGIN: f64 = 24.0;
 /// Draws a policy graph as SVG.
 ///
 /// # Errors
-/// More nodes than a picture shows.
+/// Fails if the graph has more nodes than a picture shows.
 pub fn policy_svg(graph: &PolicyGraph, title: &str) -> Result<String, Error> {
     if graph.nodes.len() > MOST {
         return Err(Error::Usage(format!(
@@ -25,7 +25,7 @@ pub fn policy_svg(graph: &PolicyGraph, title: &str) -> Result<String, Error> {
             graph.nodes.len()
         )));
     }
-    // several observations lead to one node
+    // several observations may lead to the same node
     let mut arrows: BTreeMap<(usize, usize), Vec<&str>> = BTreeMap::new();
     for (number, node) in graph.nodes.iter().enumerate() {
         for (seen, to) in node.next.iter().enumerate() {
@@ -72,7 +72,7 @@ pub fn policy_svg(graph: &PolicyGraph, title: &str) -> Result<String, Error> {
         let (dx, dy) = ((end.0 - begin.0) / length, (end.1 - begin.1) / length);
         let side = |s: f64| (end.0 - 9.0 * dx - s * dy, end.1 - 9.0 * dy + s * dx);
         svg.path(&[end, side(3.5), side(-3.5)], true, Style::area("#777", 1.0));
-        // nearer to the beginning, where fewer arrows cross
+        // nearer to the start, where fewer arrows cross
         let (x, y) = (begin.0 + 0.42 * (end.0 - begin.0), begin.1 + 0.42 * (end.1 - begin.1) - 4.0);
         svg.text(x, y, Anchor::Middle, &label(seen));
     }

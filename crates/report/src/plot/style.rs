@@ -1,8 +1,8 @@
-//! How runs are distinguished: each run has its own pair of a color and a shape.
+//! Looks of runs: each run has its own pair of a color and a shape.
 
-/// Colors that people with any color vision can tell apart on white (Okabe and Ito), yellow left out.
+/// Colors that people with any color vision can distinguish on white (Okabe and Ito), without yellow.
 const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
-/// A number without a common factor with that of the colors.
+/// Shapes; their number has no common factor with that of the colors.
 const SHAPES: [Shape; 5] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::Down];
 
 /// The marks of a curve.
@@ -13,12 +13,12 @@ pub enum Shape {
     Triangle,
     Diamond,
     Down,
-    /// Optimality was proved.
+    /// A proof of optimality.
     Star,
 }
 
 impl Shape {
-    /// Its corners, to the right and up from its middle.
+    /// Returns the corners, to the right of and above the middle.
     pub fn outline(self) -> impl Iterator<Item = (f64, f64)> {
         let (corners, turn, radius) = match self {
             Shape::Circle => (20, 0.0, 3.8),
@@ -36,27 +36,27 @@ impl Shape {
     }
 }
 
-/// The color of a run.
+/// Returns the color of a run.
 pub fn color(run: usize) -> &'static str {
     COLORS[run % COLORS.len()]
 }
 
-/// The color of what a source made, another one than the run's.
+/// Returns the color of a source's marks, which differs from the run's.
 pub fn source_color(source: usize) -> &'static str {
     color(source + 1)
 }
 
-/// The shape of its marks.
+/// Returns the shape of a run's marks.
 pub fn shape(run: usize) -> Shape {
     SHAPES[run % SHAPES.len()]
 }
 
-/// The width of lines where `runs` runs are drawn.
+/// Returns the width of lines if `runs` runs are drawn.
 pub fn width(runs: usize) -> f64 {
     if runs > 4 { 1.4 } else { 2.0 }
 }
 
-/// How opaque bands are: many on top of each other are no darker than one.
+/// Returns the opacity of bands: many on top of each other are no darker than one.
 pub fn band(runs: usize) -> f64 {
     0.18 / runs as f64
 }

@@ -1,61 +1,61 @@
-//! The few elements of SVG used in charts.
+//! The few elements of SVG that charts use.
 
 use std::fmt::{Display, Write};
 
 /// Size of most text, in units of the picture.
 pub const FONT_SIZE: f64 = 14.0;
-/// Approximate width of a letter, as part of the size of its font.
+/// Approximate width of a character, relative to the font size.
 const LETTER: f64 = 0.58;
 
-/// The minus of formulas.
+/// The mathematical minus sign.
 pub const MINUS: &str = "\u{2212}";
 
-/// Approximate width of a text, or of a piece of markup.
+/// Returns the approximate width of a text, or of a piece of markup.
 pub fn width_of(text: &str) -> f64 {
     let shown = text.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text).chars().count());
     shown.sum::<usize>() as f64 * LETTER * FONT_SIZE
 }
 
-/// The point of a text that its place refers to.
+/// The point of a text that its coordinates refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its beginning.
+    /// The start of the text.
     Start,
-    /// Its middle.
+    /// The middle of the text.
     Middle,
-    /// Its end.
+    /// The end of the text.
     End,
 }
 
 /// The style of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'a> {
-    /// The fill color and its opacity; none for no fill.
+    /// The fill color and its opacity; `None` for no fill.
     pub fill: Option<(&'a str, f64)>,
-    /// The color of the line and its width.
+    /// The color of the line and its width; `None` for no line.
     pub stroke: Option<(&'a str, f64)>,
     /// Whether the line is dashed.
     pub dashed: bool,
 }
 
 impl<'a> Style<'a> {
-    /// A line.
+    /// Returns the style of a line.
     pub fn line(color: &'a str, width: f64) -> Self {
         Style { fill: None, stroke: Some((color, width)), dashed: false }
     }
 
-    /// An area.
+    /// Returns the style of a filled area.
     pub fn area(color: &'a str, opacity: f64) -> Self {
         Style { fill: Some((color, opacity)), stroke: None, dashed: false }
     }
 }
 
-/// A picture that grows.
+/// A picture under construction.
 #[derive(Debug, Default)]
 pub struct Svg(String);
 
 impl Svg {
-    /// Draws through points.
+    /// Draws a path through points.
     pub fn path(&mut self, points: &[(f64, f64)], closed: bool, style: Style<'_>) {
         let Some((&(x, y), rest)) = points.split_first() else { return };
         self.put(format_args!("<path d=\"M{x:.2} {y:.2}"));
@@ -73,17 +73,17 @@ impl Svg {
         self.put(if style.dashed { " stroke-dasharray=\"7 4\"/>\n" } else { "/>\n" });
     }
 
-    /// Draws a line of text whose base line begins at a place, has its middle there, or ends there.
+    /// Draws a line of text whose base line starts, is centered, or ends at a point.
     pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
         self.markup(x, y, anchor, &escaped(text));
     }
 
-    /// Like [`Self::text`], but takes markup, without escapes.
+    /// Like [`Self::text`], but takes markup, which is not escaped.
     pub fn markup(&mut self, x: f64, y: f64, anchor: Anchor, markup: &str) {
         self.styled(x, y, anchor, "", markup);
     }
 
-    /// Draws markup, turned to be read from below.
+    /// Draws markup, rotated so that it reads upwards.
     pub fn text_upwards(&mut self, x: f64, y: f64, markup: &str) {
         self.styled(x, y, Anchor::Middle, &format!(" transform=\"rotate(-90 {x:.2} {y:.2})\""), markup);
     }
@@ -104,7 +104,7 @@ impl Svg {
         ));
     }
 
-    /// The whole picture.
+    /// Returns the whole picture.
     pub fn finish(self, width: f64, height: f64) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -120,12 +120,12 @@ impl Svg {
     }
 }
 
-/// A power of ten, as markup.
+/// Returns a power of ten as markup.
 pub fn power(exponent: i32) -> String {
     format!("10<tspan baseline-shift=\"super\" font-size=\"70%\">{exponent}</tspan>")
 }
 
-/// A text for XML; control characters are not allowed there, not even escaped.
+/// Escapes a text for XML; control characters become spaces, because XML forbids them even if escaped.
 fn escaped(text: &str) -> String {
     let text = text.replace(|letter: char| letter.is_control() || ('\u{fffe}'..='\u{ffff}').contains(&letter), " ");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")

@@ -19,12 +19,12 @@ fn chart(curves: Vec<Curve>) -> Chart {
     Chart { title: "a < b & c".into(), curves, ..Chart::default() }
 }
 
-/// The paths of a picture, by an attribute.
+/// Returns the paths of a picture that have an attribute.
 fn paths<'a>(svg: &'a str, with: &'a str) -> impl Iterator<Item = &'a str> {
     svg.lines().filter(move |line| line.starts_with("<path") && line.contains(with))
 }
 
-/// The beginning and the end of a path.
+/// Returns the start and the end of a path.
 fn ends(path: &str) -> Option<[f64; 4]> {
     let places = path.split('"').nth(1)?;
     let mut numbers = places.split(['M', 'L', 'Z', ' ']).filter_map(|number| number.parse().ok());
@@ -48,7 +48,7 @@ fn svg_is_well_formed_and_says_what_is_what() -> Result<(), Box<dyn std::error::
     Ok(())
 }
 
-/// Lines have fixed meanings: the value found is solid, above the bound or below it.
+/// Lines have fixed meanings: the incumbent's cost is solid, above the bound or below it.
 #[test]
 fn what_was_found_is_solid_in_either_sense() -> Result<(), Box<dyn std::error::Error>> {
     for maximise in [false, true] {
@@ -115,7 +115,7 @@ fn degenerate_runs_are_drawn() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Without any system font: text leaves dark pixels in the title's strip.
+/// Text needs no system font: it leaves dark pixels in the title's strip.
 #[test]
 fn png_has_text() -> Result<(), Box<dyn std::error::Error>> {
     let png = chart(vec![run("a")]).png()?;

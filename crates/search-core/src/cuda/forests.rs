@@ -19,7 +19,7 @@ impl Forests {
         for forest in forests {
             of_forest.push(levels.len() as u32);
             let first = nodes.len() as u32 / 8;
-            // a forest's last level ends where the next one's first begins
+            // the last level of a forest ends where the first one of the next forest begins
             levels.extend(forest.levels[..forest.levels.len() - 1].iter().map(|&level| first + level));
             let mut own: Vec<Vec<u32>> = vec![Vec::new(); forest.nodes.len()];
             for (place, node) in forest.nodes.iter().enumerate() {

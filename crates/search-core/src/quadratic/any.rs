@@ -1,4 +1,4 @@
-//! A quadratic form of any type of weights.
+//! A quadratic form with any type of weights.
 
 use super::terms::{Outline, Quadratic};
 use crate::error::Error;
@@ -6,12 +6,12 @@ use crate::model::{Cost, Network, Problem};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// A quadratic form with weights of the smallest type that has room for them.
+/// A quadratic form with weights of the smallest type that suffices.
 #[derive(Clone, Debug)]
 pub enum AnyQuadratic {
-    /// 32 bits suffice.
+    /// Weights of 32 bits.
     Narrow(Arc<Quadratic<i32>>),
-    /// They do not.
+    /// Weights of 64 bits.
     Wide(Arc<Quadratic<i64>>),
 }
 
@@ -39,8 +39,8 @@ impl From<Arc<Quadratic<i64>>> for AnyQuadratic {
 }
 
 impl AnyQuadratic {
-    /// Returns the form of a problem; `None` if a variable has not two values, a function has three variables or a
-    /// forbidden entry, or costs are too large for 64 bits.
+    /// Returns the quadratic form of a problem; `None` if a variable does not have two values, a function has more than
+    /// two variables or a forbidden entry, or costs are too large for 64 bits.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -75,27 +75,27 @@ impl AnyQuadratic {
         Ok(on_weights!(self, form => Arc::new(Arc::unwrap_or_clone(form).with_rows(stop)?).into()))
     }
 
-    /// How many variables it has.
+    /// Returns the number of variables.
     pub fn variables(&self) -> usize {
         on_weights!(self, form => form.variables())
     }
 
-    /// Whether weights are kept for all pairs of variables.
+    /// Returns whether weights are stored for all pairs of variables.
     pub fn has_rows(&self) -> bool {
         on_weights!(self, form => form.has_rows())
     }
 
-    /// Work of reading those of a variable, in nanoseconds or so.
+    /// Returns the approximate work of reading the weights of a variable, in nanoseconds.
     pub fn row_work(&self) -> u64 {
         on_weights!(self, form => form.row_work())
     }
 
-    /// What the assignment of zeros costs.
+    /// Returns the cost of the assignment of zeros.
     pub fn zero(&self) -> Cost {
         on_weights!(self, form => form.zero)
     }
 
-    /// What an assignment costs beyond [`AnyQuadratic::zero`].
+    /// Returns the cost of an assignment minus [`AnyQuadratic::zero`].
     pub fn value(&self, values: &[bool]) -> Cost {
         on_weights!(self, form => form.value(values))
     }

@@ -1,4 +1,4 @@
-//! The order in which sweeps go through binary variables, and where it can be cut.
+//! A quadratic form whose variables are in the order of sweeps, with color classes.
 
 use super::any::AnyQuadratic;
 use super::terms::Quadratic;
@@ -13,26 +13,26 @@ use std::sync::Arc;
 /// Lanes of a warp: narrower color classes are not worth a block of threads.
 pub const WARP: usize = 32;
 
-/// A network as a quadratic form, its variables in the order of sweeps.
+/// A network as a quadratic form, with its variables in the order of sweeps.
 #[derive(Debug)]
 pub struct SweepForm {
     /// The form.
     pub quadratic: AnyQuadratic,
-    /// The network's variable at each place.
+    /// The network's variable at each position.
     order: Vec<u32>,
-    /// Where the color classes begin, and the end: variables of a class see none of each other. One class of all
-    /// variables where classes are narrow, which does not have that.
+    /// First position of each color class, and the number of variables. The variables of a class are not adjacent. If
+    /// classes are narrow, one class contains all variables, which may be adjacent.
     pub classes: Vec<u32>,
-    /// Whether classes are wide enough for that.
+    /// Whether color classes are wide enough to be used.
     pub has_classes: bool,
-    /// Where the hottest anneals begin.
+    /// The highest temperature at which anneals begin.
     pub hot: f64,
-    /// Temperatures are in units of two to the power of this.
+    /// The exponent of the unit of temperatures, which is two to the power of `shift`.
     pub shift: u32,
 }
 
 impl SweepForm {
-    /// The form of a network; none where it has none.
+    /// Returns the form of a network; `None` if it has none.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -41,7 +41,7 @@ impl SweepForm {
         on_weights!(quadratic, quadratic => SweepForm::in_order(Arc::unwrap_or_clone(quadratic), stop)).map(Some)
     }
 
-    /// Puts the variables of a form in order.
+    /// Sorts the variables of a form into the order of sweeps.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -73,41 +73,40 @@ impl SweepForm {
         Ok(SweepForm { quadratic, order, classes, has_classes, hot, shift })
     }
 
-    /// How many variables there are.
+    /// Returns the number of variables.
     pub fn variables(&self) -> usize {
         self.order.len()
     }
 
-    /// The network's variable at each place.
-    /// The network's variable at each place.
+    /// Returns the network's variable at each position.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Work of a flip, where a word is one.
+    /// Returns the work of a flip, in nanoseconds, at one word each.
     pub fn move_work(&self) -> u64 {
         8 + self.quadratic.row_work()
     }
 
-    /// Work of counting what an assignment of the network costs.
+    /// Returns the work of computing the cost of an assignment of the network.
     pub fn count_work(&self) -> u64 {
         16 * on_weights!(&self.quadratic, form => form.arrays().1.len()) as u64
     }
 
-    /// The network's assignment from one in the order of sweeps.
+    /// Returns the network's assignment for one in the order of sweeps.
     pub fn own(&self, values: &[bool]) -> Vec<u32> {
         let mut own = vec![0; self.order.len()];
         self.order.iter().zip(values).for_each(|(&v, &value)| own[v as usize] = u32::from(value));
         own
     }
 
-    /// The other way.
+    /// Returns the assignment in the order of sweeps for one of the network.
     pub fn ordered(&self, own: &[u32]) -> Vec<bool> {
         self.order.iter().map(|&v| own[v as usize] == 1).collect()
     }
 }
 
-/// How much a flip of a variable changes at random values of the others: the standard deviation, around the mean.
+/// Returns the spread of the change by a flip at random values of the other variables: the root mean square.
 fn spread<W: Weight>(form: &Quadratic<W>, v: usize) -> f64 {
     let halves = |weight: W| weight.into() as f64 / 2.0;
     let mean = form.linear(v).into() as f64 + form.links(v).iter().map(|&(_, weight)| halves(weight)).sum::<f64>();

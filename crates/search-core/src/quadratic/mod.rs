@@ -1,4 +1,4 @@
-//! Networks of binary variables and functions of two of them as a quadratic form.
+//! Networks of binary variables and functions of at most two variables, as a quadratic form.
 
 pub mod any;
 pub mod form;

@@ -1,4 +1,4 @@
-//! A quadratic form: its terms, by variable and by pair.
+//! A quadratic form, with its terms by variable and by pair.
 
 use super::weight::Weight;
 use crate::error::Error;
@@ -8,30 +8,30 @@ use crate::stop::Stop;
 use crate::threads;
 use std::ops::Range;
 
-/// Functions of a thread's turn, between two looks at the stop flag.
+/// Functions of one task, between two checks of the stop flag.
 const TURN: usize = 1 << 12;
 
-/// Rows are read where at least one in so many of their weights is there: eight lanes of a vector beside one link.
+/// Rows are stored if at least one in this number of their weights is not 0: eight lanes of a vector against one link.
 const SPARSE: usize = 8;
 
-/// `sum over i of linear(i) x(i) + sum over pairs of weight(i, j) x(i) x(j)`, without the constant.
+/// The function `sum over i of linear(i) x(i) + sum over pairs of weight(i, j) x(i) x(j)`, without the constant.
 #[derive(Clone, Debug, Default)]
 pub struct Quadratic<W: Weight> {
     linear: Vec<W>,
-    /// The first link of each variable, and the end.
+    /// Index of the first link of each variable, and the number of links.
     starts: Vec<u32>,
-    /// The other variable of a pair and its weight; each pair stands at both of its variables.
+    /// The other variable of a pair and its weight. Each pair is listed at both of its variables.
     links: Vec<(u32, W)>,
     rows: Rows<W>,
-    /// No flip changes the cost by two to the power of this many or more.
+    /// Every change of the cost by a flip is below two to the power of `bits`.
     bits: u32,
-    /// What is left out: the cost where all variables are 0, but for a problem's constant.
+    /// The omitted constant: the cost if all variables are 0, without the problem's constant.
     pub zero: Cost,
-    /// Whether flipping all variables changes nothing, as the sides of a cut have no names.
+    /// Whether flipping all variables changes no cost, as in a cut, whose sides have no names.
     pub symmetric: bool,
 }
 
-/// The weights of all pairs, a row a variable, where links are so many that a row is read sooner.
+/// The weights of all pairs, one row for each variable, if there are enough links for reading a row to be faster.
 #[derive(Clone, Debug, Default)]
 enum Rows<W: Weight> {
     #[default]
@@ -40,17 +40,17 @@ enum Rows<W: Weight> {
     Long(Vec<W>),
 }
 
-/// Of a variable, the weights of its pairs: by links, or with each other variable.
+/// The weights of a variable's pairs: by links, or with each other variable.
 pub enum Row<'a, W: Weight> {
-    /// Variable and weight of each pair.
+    /// The variable and the weight of each pair.
     Links(&'a [(u32, W)]),
-    /// The weights with all variables, of half the bits.
+    /// The weights with all variables, in half of the bits.
     Short(&'a [W::Half]),
     /// The weights with all variables.
     Long(&'a [W]),
 }
 
-/// What forms of one problem have in common whatever the type of their weights.
+/// The part of a problem's form that does not depend on the type of weights.
 pub(super) struct Outline<'a> {
     domains: &'a [u32],
     functions: &'a [CostFunction],
@@ -59,7 +59,7 @@ pub(super) struct Outline<'a> {
     zero: Cost,
 }
 
-/// Of a variable, the sum of its weights' sizes and of its weights.
+/// The sum of the absolute weights of a variable, and the sum of its weights.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkSums {
     reach: Cost,
@@ -67,7 +67,8 @@ struct LinkSums {
 }
 
 impl<'a> Outline<'a> {
-    /// Of domains, costs of values by variable, if there are any, and functions.
+    /// Builds the outline from domains, unary costs by variable (if there are any) and functions. Returns `None` if
+    /// they are not a quadratic form.
     pub fn of(
         domains: &'a [u32],
         unary: &[Vec<Cost>],
@@ -97,7 +98,7 @@ impl<'a> Outline<'a> {
             let Some(part) = part else { return Ok(None) };
             zero += part;
         }
-        // each thread looks at all functions for its part of the variables, so that links stand in the file's order
+        // each thread reads all functions for its part of the variables, so that links are in the file's order
         let width = part_width(n);
         let mut counts = vec![0u32; n];
         let of_variables = linear.chunks_mut(width).zip(counts.chunks_mut(width)).enumerate();
@@ -119,7 +120,7 @@ impl<'a> Outline<'a> {
         Ok(Some(Outline { domains, functions, linear, starts, zero }))
     }
 
-    /// The form with weights of a type; `None` if it has no room for what a flip may change.
+    /// Returns the form with weights of type `W`; `None` if a flip may change more than the type can represent.
     pub fn form<W: Weight>(&self, stop: &Stop) -> Result<Option<Quadratic<W>>, Error> {
         let (n, starts) = (self.linear.len(), &self.starts);
         let width = part_width(n);
@@ -137,7 +138,7 @@ impl<'a> Outline<'a> {
             sums.extend(part);
         }
         let reach = sums.iter().map(|sums| sums.reach).max().unwrap_or(0);
-        // twice the value of the form is a number of 64 bits, too
+        // twice the value of the form must fit into 64 bits, too
         let all = sums.iter().map(|sums| i128::from(sums.reach)).sum::<i128>();
         if reach >= W::LARGEST || all >= 1 << 61 {
             return Ok(None);
@@ -180,13 +181,13 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Variables whose links a thread fills in.
+/// Returns the number of variables whose links a thread fills in.
 fn part_width(variables: usize) -> usize {
     variables.div_ceil(rayon::current_num_threads())
 }
 
 impl<W: Weight> Quadratic<W> {
-    /// The same form with its variables in another order: the first is what `order` begins with.
+    /// Returns the form with its variables in another order, given by their present indices.
     pub fn ordered(&self, order: &[u32]) -> Quadratic<W> {
         let mut place = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&v, at)| place[v as usize] = at);
@@ -201,7 +202,7 @@ impl<W: Weight> Quadratic<W> {
         ordered
     }
 
-    /// The same form, its weights also by rows where those are not mostly empty and fit memory.
+    /// Returns the form with its weights also by rows, if these are not mostly zeros and fit into memory.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -217,7 +218,7 @@ impl<W: Weight> Quadratic<W> {
         Ok(Quadratic { rows, ..self })
     }
 
-    /// None where a weight, or all of them, have no room.
+    /// Returns the rows with entries of type `R`; `None` if a weight does not fit, or all do not fit into memory.
     fn rows_of<R: TryFrom<W> + Copy + Default + Send>(&self, stop: &Stop) -> Result<Option<Vec<R>>, Error> {
         let n = self.variables();
         let bytes = (n * n * size_of::<R>()) as u64;
@@ -236,7 +237,7 @@ impl<W: Weight> Quadratic<W> {
         Ok(fit.iter().all(|&fits| fits).then_some(rows))
     }
 
-    /// The weights of a variable's pairs in the form that is read soonest.
+    /// Returns the weights of a variable's pairs in the form that is read fastest.
     #[inline(always)]
     pub fn row(&self, v: usize) -> Row<'_, W> {
         let n = self.variables();
@@ -247,12 +248,12 @@ impl<W: Weight> Quadratic<W> {
         }
     }
 
-    /// Whether weights are kept for all pairs of variables.
+    /// Returns whether weights are stored for all pairs of variables.
     pub fn has_rows(&self) -> bool {
         !matches!(self.rows, Rows::None)
     }
 
-    /// Work of reading them, in nanoseconds or so.
+    /// Returns the approximate work of reading the weights of a variable, in nanoseconds.
     pub fn row_work(&self) -> u64 {
         match self.rows {
             Rows::None => 4 * self.degree() as u64,
@@ -260,49 +261,49 @@ impl<W: Weight> Quadratic<W> {
         }
     }
 
-    /// Where the links of each variable begin, and all links.
+    /// Returns the index of the first link of each variable, and all links.
     pub fn arrays(&self) -> (&[u32], &[(u32, W)]) {
         (&self.starts, &self.links)
     }
 
-    /// The weight of a variable alone.
+    /// Returns the linear weight of a variable.
     pub fn linear(&self, v: usize) -> W {
         self.linear[v]
     }
 
-    /// How many variables it has.
+    /// Returns the number of variables.
     pub fn variables(&self) -> usize {
         self.linear.len()
     }
 
-    /// The number of bits of what a flip changes, without its sign.
+    /// Returns the number of bits of the change by a flip, without its sign.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// Links of a variable, on average.
+    /// Returns the average number of links of a variable.
     pub fn degree(&self) -> usize {
         self.links.len() / self.variables().max(1)
     }
 
-    /// The pairs of a variable: the other one, and the weight.
+    /// Returns the pairs of a variable: the other variable, and the weight.
     pub fn links(&self, v: usize) -> &[(u32, W)] {
         &self.links[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
-    /// What flipping `v` changes.
+    /// Returns the change of the form if `v` flips.
     pub fn change(&self, values: &[bool], v: usize) -> W {
         let slope = self.slope(values, v);
         if values[v] { -slope } else { slope }
     }
 
-    /// What the form is more where `v` is 1 and not 0.
+    /// Returns the value of the form with `v` = 1 minus that with `v` = 0.
     pub fn slope(&self, values: &[bool], v: usize) -> W {
         let linked = self.links(v).iter().filter(|(other, _)| values[*other as usize]);
         linked.fold(self.linear[v], |slope, &(_, weight)| slope + weight)
     }
 
-    /// The value of the form.
+    /// Returns the value of the form.
     pub fn value(&self, values: &[bool]) -> Cost {
         let one = |v: usize| {
             let linked = self.links(v).iter().filter(|(other, _)| values[*other as usize]);
@@ -312,25 +313,25 @@ impl<W: Weight> Quadratic<W> {
     }
 }
 
-/// What a function costs more where the variable at a place of its scope is 1, and the other is 0.
+/// Returns the extra cost of a function if the variable at a position of its scope is 1 and the other is 0.
 fn slope(function: &CostFunction, domains: &[u32], place: usize) -> Cost {
     let one = function.scope[place];
     function.cost_at(domains, |v| u32::from(v == one)) - function.cost_at(domains, |_| 0)
 }
 
-/// What it costs more than that for each where both are.
+/// Returns the extra cost of a function if both variables are 1, beyond the extra costs of each alone.
 fn weight(function: &CostFunction, domains: &[u32]) -> Cost {
     let both = function.cost_at(domains, |_| 1) - function.cost_at(domains, |_| 0);
     both - slope(function, domains, 0) - slope(function, domains, 1)
 }
 
-/// Whether a network has variables of two values and functions of at most two variables alone.
+/// Returns whether a network has only variables of two values and functions of at most two variables.
 pub fn is_form(network: &Network) -> bool {
     let is_pairs = network.globals().len() == 0 && network.largest_arity() <= 2;
     is_pairs && are_binary(network.domains())
 }
 
-/// Whether all variables have two values and no function more than two variables.
+/// Returns whether all variables have two values and every function has at most two variables.
 pub fn are_pairs(domains: &[u32], functions: &[CostFunction]) -> bool {
     are_binary(domains) && functions.iter().all(|function| function.scope.len() <= 2)
 }

@@ -1,15 +1,15 @@
-//! The types of a form's weights. Most forms fit 32 bits, which halves what a sweep or a step reads; real weights of
-//! many digits and large integers take 64.
+//! The types of a form's weights. Most forms fit into 32 bits, which halves the memory that a sweep or step reads. Real
+//! weights of many digits and large integers need 64.
 
 use crate::model::Cost;
 use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, BitAnd, BitXor, Neg, Shl, Shr};
 
-/// Bits of a temperature: as many as [`Boltzmann`](crate::fang::boltzmann::Boltzmann) has room for.
+/// Bits of a temperature: the largest number that [`Boltzmann`](crate::fang::boltzmann::Boltzmann) supports.
 const TEMPERATURE_BITS: u32 = 23;
 
-/// An integer that holds a weight, and what a flip changes with one bit to spare.
+/// An integer type for a weight and for the change by a flip, with one bit to spare.
 pub trait Weight:
     Copy
     + Debug
@@ -32,18 +32,18 @@ pub trait Weight:
     /// A type of half the size, for rows of small weights.
     type Half: Copy + Debug + Default + Into<Self> + Into<Cost> + Send + Sync + TryFrom<Self>;
 
-    /// No flip changes the cost by as much.
+    /// Upper limit of the change of the cost by a flip, exclusive.
     const LARGEST: Cost;
-    /// The largest weight of all.
+    /// The largest value of the type.
     const MAX: Self;
 
-    /// The lowest bits of a cost.
+    /// Returns the lowest bits of a cost.
     fn of(cost: Cost) -> Self;
 
-    /// The bits of what a flip changes in forms in which it changes at most `reach`.
+    /// Returns the number of bits of the change by a flip, in forms in which it is at most `reach`.
     fn bits(reach: Cost) -> u32;
 
-    /// The unit of temperatures up to `hot`, which have 32 bits, as the power of two that it is.
+    /// Returns the exponent of the unit, a power of two, of temperatures up to `hot`, which are stored in 32 bits.
     fn shift(hot: f64) -> u32;
 }
 

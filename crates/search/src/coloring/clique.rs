@@ -1,10 +1,11 @@
-//! Large cliques: the colors of a clique all differ, so its size is a lower bound.
+//! Large cliques. The vertices of a clique all have different colors, so its size is a lower bound on the number of
+//! colors.
 //!
-//! Each clique has a vertex that comes first in the smallest-last order; the others are among its later neighbours,
-//! which are few (Eppstein and Strash, "Listing all maximal cliques in large sparse real-world graphs", 2011). There a
-//! branch and bound whose bound is a greedy coloring looks for a larger one (Tomita and Seki, "An efficient
-//! branch-and-bound algorithm for finding a maximum clique", 2003). It gives up after some leaves, so that all vertices
-//! have their turn; later passes allow more.
+//! In each clique one vertex comes first in the smallest-last order, and the others are among its later neighbours,
+//! which are few (Eppstein and Strash, "Listing all maximal cliques in large sparse real-world graphs", 2011). For each
+//! vertex, a branch and bound searches its later neighbours for a larger clique, with a greedy coloring as the bound
+//! (Tomita and Seki, "An efficient branch-and-bound algorithm for finding a maximum clique", 2003). A limit on the
+//! number of leaves ends it early, so that every vertex is tried; later passes over the vertices have higher limits.
 
 use super::dsatur::SmallestLast;
 use crate::error::Error;
@@ -12,25 +13,27 @@ use crate::graph::Graph;
 use crate::stop::Stop;
 use crate::tuning::coloring::MORE;
 
-/// The search for a clique, a slice at a time.
+/// The search for a maximum clique, in slices.
 #[derive(Debug, Default)]
 pub(super) struct Cliques {
     best: Vec<u32>,
-    /// Vertices with many later neighbours first, and each vertex's place in the smallest-last order.
+    /// The vertices, those with many later neighbours first.
     starts: Vec<u32>,
+    /// The position of each vertex in the smallest-last order.
     place: Vec<u32>,
-    /// The next of `starts`, and how many leaves a vertex has in this pass.
+    /// The position in `starts` of the next vertex.
     next: usize,
+    /// The largest number of leaves for each vertex in this pass.
     leaves: u64,
-    /// Whether a vertex of this pass has had more.
+    /// Whether the limit has cut off the search of a vertex in this pass.
     cut: bool,
     complete: bool,
-    /// Marks the local index of a vertex, by vertex.
+    /// For each vertex, its local index in the current branch and bound; `u32::MAX` outside it.
     local: Vec<u32>,
 }
 
 impl Cliques {
-    /// Nothing but a vertex, where there is one.
+    /// Starts with a clique of one vertex, or of none if the graph is empty.
     pub fn new(graph: &Graph, smallest_last: &SmallestLast, stop: &Stop) -> Result<Self, Error> {
         let n = graph.len();
         let mut place = vec![0; n];
@@ -49,7 +52,8 @@ impl Cliques {
         &self.best
     }
 
-    /// Looks for a larger one for about so much work, in entries looked at; whether there is nothing left to look for.
+    /// Searches for a larger clique, for about `work` adjacency entries. Returns whether the best clique is proved to
+    /// be a maximum clique.
     pub fn search(&mut self, graph: &Graph, work: u64, stop: &Stop) -> bool {
         let mut left = work as i64;
         while left > 0 && !self.complete && !stop.is_set() {
@@ -63,7 +67,7 @@ impl Cliques {
             let candidates: Vec<u32> = graph.neighbours(v as usize).iter().copied().filter(later).collect();
             left -= graph.neighbours(v as usize).len() as i64 + 1;
             if candidates.len() < self.best.len() {
-                // neither has any of the starts that follow more
+                // the starts that follow have no more candidates than this one
                 self.next = self.starts.len();
                 continue;
             }
@@ -81,13 +85,14 @@ impl Cliques {
 
 type Bits = Vec<u64>;
 
-/// The search among the later neighbours of one vertex, by their local indices.
+/// The branch and bound on the later neighbours of one vertex, by their local indices.
 struct Branch {
     near: Vec<Bits>,
-    /// The size that a clique must exceed, and the last one that did.
+    /// The size that a clique must exceed to be found.
     size: u32,
+    /// The largest clique found, by local indices.
     found: Option<Vec<u32>>,
-    /// How many are left.
+    /// Number of leaves that remain.
     leaves: u64,
     work: u64,
 }
@@ -119,7 +124,8 @@ impl Branch {
         all
     }
 
-    /// Larger cliques that are made of `clique` and of `candidates`, which are next to all of it.
+    /// Searches for larger cliques that contain `clique` and members of `candidates`. Each candidate is adjacent to all
+    /// of `clique`.
     fn expand(&mut self, mut candidates: Bits, clique: &mut Vec<u32>, stop: &Stop) {
         let order = self.by_colors(&candidates);
         for &(index, colors) in order.iter().rev() {
@@ -142,12 +148,12 @@ impl Branch {
             let _ = clique.pop();
             candidates[index as usize / 64] &= !(1 << (index % 64));
         }
-        // where the bound ends a branch, that is a leaf too
+        // a branch that ends by the bound counts as a leaf
         self.leaves = self.leaves.saturating_sub(1);
     }
 
-    /// The candidates by classes of a greedy coloring, each with the number of classes so far: no clique of these is
-    /// larger.
+    /// Returns the candidates ordered by the classes of a greedy coloring, each with the number of classes up to its
+    /// own. No clique among the candidates up to it is larger than that number.
     fn by_colors(&mut self, candidates: &Bits) -> Vec<(u32, u32)> {
         let (mut left, mut colors, mut order) = (candidates.clone(), 0, Vec::new());
         while left.iter().any(|&word| word != 0) {

@@ -1,6 +1,6 @@
-//! First colorings: by saturation (DSATUR; Brelaz, "New methods to color the vertices of a graph", 1979), and last
-//! vertices first (smallest-last; Matula and Beck, "Smallest-last ordering and clustering and graph coloring
-//! algorithms", 1983).
+//! First colorings: by saturation (DSATUR; Brelaz, "New methods to color the vertices of a graph", 1979), and in
+//! reverse smallest-last order (Matula and Beck, "Smallest-last ordering and clustering and graph coloring algorithms",
+//! 1983).
 
 use crate::error::Error;
 use crate::graph::Graph;
@@ -9,11 +9,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 pub(super) const NONE: u32 = u32::MAX;
-/// Vertices between two looks at the stop flag: less than a millisecond.
+/// Vertices between two checks of the stop flag: less than a millisecond.
 const LOOK: usize = 256;
 
-/// A coloring with at most `most` colors where DSATUR needs no more, and where it is not stopped. The vertex next to
-/// the most colors is next, of these the one with the most neighbours, and takes the first color that none of them has.
+/// Returns the DSATUR coloring; `None` if it needs more than `most` colors or is stopped. The next vertex is the one
+/// with the most colors among its neighbours, ties broken by the most neighbours. It takes the first color that none of
+/// its neighbours has.
 pub(super) fn dsatur(graph: &Graph, most: u32, stop: &Stop) -> Option<Vec<u32>> {
     let n = graph.len();
     let words = most.div_ceil(64) as usize;
@@ -21,7 +22,7 @@ pub(super) fn dsatur(graph: &Graph, most: u32, stop: &Stop) -> Option<Vec<u32>> 
     let mut colors = vec![NONE; n];
     let mut saturation = vec![0u32; n];
     let rank = |saturation: u32, v: usize| (saturation, graph.neighbours(v).len() as u32, Reverse(v as u32));
-    // an entry for each saturation that a vertex has had: the highest comes first, the others later and in vain
+    // an entry for each saturation that a vertex has had: the highest comes first, and the later ones are skipped
     let mut waiting: BinaryHeap<_> = (0..n).map(|v| rank(0, v)).collect();
     let mut steps = 0usize;
     while let Some((_, _, Reverse(v))) = waiting.pop() {
@@ -53,9 +54,9 @@ pub(super) fn dsatur(graph: &Graph, most: u32, stop: &Stop) -> Option<Vec<u32>> 
     Some(colors)
 }
 
-/// The vertices in the order in which the one with the fewest neighbours left is taken away, and their core numbers:
-/// the most neighbours left that any had by then. Vertices whose number is at least k are those left where all with
-/// fewer than k neighbours go, one after the other.
+/// The smallest-last order, in which the vertex with the fewest remaining neighbours is removed next, and the core
+/// numbers: the largest number of remaining neighbours of any vertex removed so far. The vertices whose core number is
+/// at least k remain (the k-core) when vertices with fewer than k neighbours are removed one after the other.
 #[derive(Debug, Default)]
 pub(super) struct SmallestLast {
     pub order: Vec<u32>,
@@ -63,12 +64,12 @@ pub(super) struct SmallestLast {
 }
 
 impl SmallestLast {
-    /// By counting sort of the degrees, kept up to date by exchanges (Batagelj and Zaversnik, "An O(m) algorithm for
-    /// cores decomposition of networks", 2003).
+    /// Computes both by a counting sort of the degrees that exchanges keep up to date (Batagelj and Zaversnik, "An O(m)
+    /// algorithm for cores decomposition of networks", 2003).
     pub fn new(graph: &Graph, stop: &Stop) -> Result<Self, Error> {
         let n = graph.len();
         let mut degree: Vec<u32> = (0..n).map(|v| graph.neighbours(v).len() as u32).collect();
-        // where the vertices of each degree begin
+        // positions at which the vertices of each degree begin
         let mut starts = vec![0usize; degree.iter().max().map_or(1, |&most| most as usize + 2)];
         degree.iter().for_each(|&d| starts[d as usize + 1] += 1);
         (1..starts.len()).for_each(|d| starts[d] += starts[d - 1]);
@@ -84,7 +85,7 @@ impl SmallestLast {
             for &u in graph.neighbours(v) {
                 let u = u as usize;
                 if degree[u] > degree[v] {
-                    // becomes the last of the vertices with one neighbour less
+                    // u becomes the last of the vertices with one neighbour less
                     let d = degree[u] as usize;
                     let first = starts[d];
                     let other = order[first] as usize;
@@ -98,8 +99,8 @@ impl SmallestLast {
         Ok(SmallestLast { order, core: degree })
     }
 
-    /// Colors the vertices with fewer than `k` neighbours left, last first: each has a color that none of its
-    /// neighbours has.
+    /// Colors the vertices outside the `k`-core, the last removed first. Each takes a color that none of its neighbours
+    /// has.
     pub fn complete(&self, graph: &Graph, k: u32, colors: &mut [u32]) {
         let mut taken = vec![NONE; k as usize];
         let left_out = self.order.partition_point(|&v| self.core[v as usize] < k);

@@ -1,7 +1,7 @@
-//! Whether so many colors are enough: branch and bound by saturation, a slice at a time. The vertex next to the most
-//! colors is next; it takes each color that none of its neighbours has, and of those not in use yet only the first, as
-//! they are interchangeable (Brelaz, "New methods to color the vertices of a graph", 1979). The vertices of a clique
-//! have their colors from the start.
+//! Decides whether k colors are enough: branch and bound by saturation, in slices. The next vertex is the one with the
+//! most colors among its neighbours. It tries each color that none of its neighbours has; of the unused colors it tries
+//! only the first, because they are interchangeable (Brelaz, "New methods to color the vertices of a graph", 1979). The
+//! vertices of a clique have fixed colors from the start.
 
 use super::dsatur::NONE;
 use crate::graph::Graph;
@@ -18,19 +18,21 @@ pub(super) struct Exact {
     graph: Graph,
     k: u32,
     colors: Vec<u32>,
-    /// By vertex and color, how many neighbours have it; by vertex, how many colors its neighbours have.
+    /// For each vertex and color, how many neighbours have the color.
     near: Vec<u32>,
+    /// For each vertex, how many different colors its neighbours have.
     saturation: Vec<u32>,
     open: Vec<u32>,
-    /// Vertices that were chosen and try their colors, and how many colors were in use before each.
+    /// The vertices on the current branch, each with the number of colors that were in use before it.
     choices: Vec<(u32, u32)>,
     used: u32,
-    /// Whether the last choice has a color, so that another vertex is to be chosen.
+    /// Whether the last choice has a color, so that the next vertex is to be chosen.
     deeper: bool,
 }
 
 impl Exact {
-    /// Colorings with `k` colors, those of a clique of at most as many vertices taken as they come.
+    /// Prepares the search for colorings with `k` colors. The vertices of `clique`, at most `k`, take the first colors
+    /// in their order.
     pub fn new(graph: Graph, k: u32, clique: &[u32]) -> Self {
         let n = graph.len();
         let mut exact = Exact {
@@ -48,7 +50,7 @@ impl Exact {
         exact
     }
 
-    /// Goes on for about so much work, in entries looked at.
+    /// Searches for about `work` entries. Returns `None` if nothing is decided yet.
     pub fn search(&mut self, work: u64, stop: &Stop) -> Option<Answer> {
         let mut left = work as i64;
         while left > 0 && !stop.is_set() {
@@ -80,7 +82,7 @@ impl Exact {
         None
     }
 
-    /// Takes the most urgent of the open vertices.
+    /// Removes and returns the open vertex with the highest saturation.
     fn choose(&mut self) -> Option<u32> {
         let urgency = |v: u32| (self.saturation[v as usize], self.graph.neighbours(v as usize).len(), v);
         let place = (0..self.open.len()).max_by_key(|&place| urgency(self.open[place]))?;

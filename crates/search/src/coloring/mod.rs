@@ -1,9 +1,10 @@
-//! The least number of colors of a graph: first colorings by greedy choices, then one color less at a time, as long as
-//! a search for an assignment without conflicts comes to one. It is the search of any network, on the network that
-//! counts conflicts; it begins with the last coloring, whose smallest class is shared out. Beside it, in turns, go
-//! proofs that no fewer colors are enough: larger cliques, and a branch and bound.
+//! Graph coloring with the least number of colors. Greedy colorings come first. Then the number of colors decreases by
+//! one at a time, as long as the search finds an assignment without conflicts. This is the search of any network, on a
+//! network that counts conflicts; it begins with the last coloring, whose smallest class is distributed over the other
+//! colors. Proofs that no fewer colors are enough alternate with it: larger cliques, and a branch and bound.
 //!
-//! A budget of rounds is one for all: a number of colors takes as many as it needs, the next one has the rest.
+//! A budget of rounds covers the whole run. Each number of colors takes as many rounds as it needs, and the next one
+//! has the rest.
 
 mod clique;
 mod dsatur;
@@ -36,19 +37,20 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Colors a graph with few colors: `observe` sees every event as it happens, with the number of colors as the cost;
-/// setting `stop` from anywhere ends the run. The solution has a color from 0 for each vertex.
+/// Searches for a coloring with the least number of colors. `observe` receives every event as it happens, with the
+/// number of colors as the cost. Setting `stop` from any thread ends the run. The solution has a color, from 0, for
+/// each vertex.
 ///
 /// # Errors
-/// As [`solve`](super::solve); certificates are refused.
+/// The errors of [`solve`](super::solve), and [`Error::Usage`] if a certificate is requested.
 pub fn color(graph: &Graph, options: &Options, stop: &Stop, observe: &mut dyn FnMut(&Event)) -> Result<Summary, Error> {
     color_by(&Clock::start(Instant::now(), options.time, stop), graph, options, stop, observe)
 }
 
-/// The same by a clock that has begun already: see [`solve_by`](super::solve_by).
+/// Like [`color`], but takes a running clock; see [`solve_by`](super::solve_by).
 ///
 /// # Errors
-/// As [`color`].
+/// The errors of [`color`].
 pub fn color_by(
     clock: &Clock,
     graph: &Graph,
@@ -75,23 +77,23 @@ pub fn color_by(
     summary(publisher, threads, stop, outcome)
 }
 
-/// What [`greedy_colors`] finds at once.
+/// The coloring, the clique and the bound that [`greedy_colors`] returns.
 #[derive(Clone, Debug)]
 pub struct Colors {
-    /// A coloring: a color from 0 for each vertex.
+    /// A color, from 0, for each vertex.
     pub coloring: Vec<u32>,
-    /// A clique.
+    /// The vertices of a clique.
     pub clique: Vec<u32>,
-    /// How many colors are needed at least.
+    /// Lower bound on the number of colors.
     pub bound: Cost,
-    /// The most neighbours that the last vertex has in any part of the graph.
+    /// The degeneracy of the graph: the largest minimum degree of its subgraphs.
     pub degeneracy: u32,
 }
 
-/// A coloring by greedy choices and a clique.
+/// Returns a coloring by greedy choices and a large clique.
 ///
 /// # Errors
-/// A bug ([`Error::Internal`]).
+/// [`Error::Stopped`]; [`Error::Internal`] for a bug.
 pub fn greedy_colors(graph: &Graph, stop: &Stop) -> Result<Colors, Error> {
     let options = Options::default();
     let mut tell = |_| ();
@@ -105,7 +107,7 @@ pub fn greedy_colors(graph: &Graph, stop: &Stop) -> Result<Colors, Error> {
     })
 }
 
-/// A run.
+/// The state of a coloring run.
 struct Coloring<'a> {
     graph: &'a Graph,
     palette: Network,
@@ -115,29 +117,31 @@ struct Coloring<'a> {
     options: &'a Options,
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(Message),
-    /// The best coloring, its number of colors ([`NONE`] before the first one), and the number proven.
+    /// The best coloring.
     best: Vec<u32>,
+    /// The number of colors of `best`; [`NONE`] before the first coloring.
     upper: u32,
+    /// The proven lower bound on the number of colors.
     lower: Cost,
     totals: Totals,
-    /// Of the last search, where there was one.
+    /// The device of the last search, if there was one.
     device: Option<String>,
-    /// What was told: each number of colors would tell it again.
+    /// Notes already reported, because each number of colors would repeat them.
     told: FxHashSet<String>,
 }
 
-/// What decides a number of colors.
+/// A decision on whether a number of colors is enough.
 enum Decision {
     Coloring(Vec<u32>),
     Infeasible,
 }
 
-/// The branch and bound on a core, in turn with the search.
+/// The branch and bound on a k-core, which alternates with the search.
 struct Proof {
     core: Vec<u32>,
     exact: Exact,
     vertices: usize,
-    /// Work so far, that for cliques included.
+    /// Work so far, including that of the clique search.
     spent: u64,
 }
 
@@ -158,7 +162,7 @@ impl Proof {
         Ok(Proof { core, exact, vertices, spent: 0 })
     }
 
-    /// Goes on for half of the work.
+    /// Continues for half of `work`; the clique search has the other half.
     fn search(&mut self, work: u64, stop: &Stop) -> Option<(Decision, String)> {
         self.spent += work;
         let decision = match self.exact.search(work / 2, stop)? {
@@ -229,14 +233,15 @@ impl<'a> Coloring<'a> {
         Ok(Ending { stopped_by, totals: self.totals, z, induced_width, values, values_forbidden, device })
     }
 
-    /// The first colorings, and the first bounds.
+    /// Computes the first colorings and the first bounds.
     fn begin(&mut self) -> Result<(), Error> {
         let mut colors = vec![NONE; self.near.len()];
         for (color, class) in self.near.greedy_classes(self.stop)?.iter().enumerate() {
             class.iter().for_each(|&v| colors[v as usize] = color as u32);
         }
         self.found(&colors, "greedy")?;
-        // more would not be told, and a graph without odd cycles never gets a third color (Brelaz)
+        // a coloring with equally many colors would not be reported, and on a bipartite graph DSATUR never needs a
+        // third (Brelaz)
         if let Some(colors) = dsatur(&self.near, self.upper.saturating_sub(1).max(2), self.stop) {
             self.found(&colors, "dsatur")?;
         }
@@ -262,14 +267,14 @@ impl<'a> Coloring<'a> {
         self.stop.cause().map(StoppedBy::from)
     }
 
-    /// Looks for a coloring with one color less until there is one, there is none, or the budget is spent.
+    /// Searches for a coloring with one color less, until it is found or refuted or the budget is spent.
     fn lessen(&mut self) -> Result<(), Error> {
         let k = self.upper - 1;
         let start = self.shared_out();
         if self.is_coloring(&start) {
             return self.found(&start, "greedy");
         }
-        // vertices that come to have fewer than k neighbours left always find a color
+        // vertices outside the k-core can always be colored afterwards
         let in_core = |v: &u32| self.smallest_last.core[*v as usize] >= k;
         let core: Vec<u32> = (0..self.graph.vertices).filter(in_core).collect();
         if core.is_empty() {
@@ -288,8 +293,8 @@ impl<'a> Coloring<'a> {
         Ok(())
     }
 
-    /// Whether `k` colors are enough for the edges of a core, and who says so; nothing where the budget is spent
-    /// before.
+    /// Decides whether `k` colors are enough for the edges of a k-core. Returns the decision and its source; `None` if
+    /// the budget is spent first.
     fn decide(
         &mut self,
         k: u32,
@@ -336,7 +341,7 @@ impl<'a> Coloring<'a> {
                     over.set(Cause::Signal);
                 }
             }
-            // each number of colors has a network of its own
+            // facts are omitted, because each number of colors has its own network
             Message::Facts(_) => {}
             Message::Note(message) if !self.told.insert(message.clone()) => {}
             other => (self.tell)(other),
@@ -355,8 +360,8 @@ impl<'a> Coloring<'a> {
         Ok(decided)
     }
 
-    /// The best coloring with one color less: its smallest class is shared out, each vertex to the color that fewest
-    /// neighbours have.
+    /// Returns the best coloring with one color less. The vertices of the smallest class each take the color that the
+    /// fewest of their neighbours have.
     fn shared_out(&self) -> Vec<u32> {
         let mut sizes = vec![0u32; self.upper as usize];
         self.best.iter().for_each(|&color| sizes[color as usize] += 1);
@@ -382,7 +387,7 @@ impl<'a> Coloring<'a> {
         colors
     }
 
-    /// A coloring of the vertices that have at least `k` neighbours left, completed.
+    /// Completes a coloring of the `k`-core to the whole graph and keeps it.
     fn complete(&mut self, k: u32, mut colors: Vec<u32>, source: &str) -> Result<(), Error> {
         self.smallest_last.complete(&self.near, k, &mut colors);
         self.found(&colors, source)
@@ -397,7 +402,7 @@ impl<'a> Coloring<'a> {
         self.graph.loops.is_empty() && check::monochromatic(&self.graph.edges, colors).next().is_none()
     }
 
-    /// Keeps a coloring if it is better.
+    /// Keeps a coloring if it is better than the incumbent.
     fn found(&mut self, colors: &[u32], source: &str) -> Result<(), Error> {
         if colors.contains(&NONE) || !self.is_coloring(colors) {
             return Err(Error::Internal(format!("{source}: no coloring")));

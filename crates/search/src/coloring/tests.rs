@@ -1,4 +1,4 @@
-//! Least numbers of colors against brute force and known graphs; first colorings and cliques by themselves.
+//! Chromatic numbers against brute force and known graphs; first colorings and cliques separately.
 
 use super::*;
 use crate::Status;
@@ -21,7 +21,7 @@ fn smallest_last(near: &graph::Graph) -> SmallestLast {
     SmallestLast::new(near, &Stop::new()).expect("no stop is set")
 }
 
-/// Edges with probability `percent`.
+/// Returns a graph that has each edge with probability `percent` / 100.
 fn random(rng: &mut Rng, vertices: u32, percent: u64) -> Graph {
     let drawn: Vec<bool> = (0..vertices * vertices).map(|_| rng.below(100) < percent).collect();
     graph(vertices, |u, v| drawn[(u * vertices + v) as usize])
@@ -34,8 +34,8 @@ fn queens(side: u32) -> Graph {
     })
 }
 
-/// Each vertex of the last graph has a copy next to its neighbours, and one more vertex is next to all copies
-/// (Mycielski).
+/// Returns Mycielski's graph. Each step adds a copy of every vertex, adjacent to its neighbours, and one vertex
+/// adjacent to all copies.
 fn mycielski(steps: u32) -> Graph {
     let (mut vertices, mut edges) = (2, vec![[0, 1]]);
     for _ in 1..steps {
@@ -54,7 +54,8 @@ fn petersen() -> Graph {
     })
 }
 
-/// By trying all colorings, each vertex a color in use or the first one that is not.
+/// Returns the chromatic number by trying all colorings in which each vertex takes a used color or the first unused
+/// one.
 fn least(graph: &Graph) -> u32 {
     fn least_after(graph: &Graph, colors: &mut Vec<u32>, used: u32, most: u32) -> u32 {
         let v = colors.len() as u32;

@@ -1,5 +1,5 @@
-//! The run moves to another core: what reductions beside the search have left, or the core reduced again with what was
-//! found and proven.
+//! The change to another reduced problem: the one that concurrent reductions have made, or one reduced again with the
+//! incumbent and the bounds.
 
 use super::Run;
 use super::first_core::prepared;
@@ -16,15 +16,15 @@ use crate::tuning::run::WORTH_MOVING;
 use std::sync::Arc;
 
 impl Run<'_> {
-    /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the
-    /// smaller core.
+    /// Reduces again, with the incumbent's cost as top and without the values that bounds exclude, and moves everything
+    /// to the smaller problem.
     pub(super) fn tighten(&mut self) {
         if self.reducing.is_some() {
             return;
         }
         self.tightened = (self.upper, self.budget.search_work);
         let upper = self.upper.min(self.network.top());
-        // the loop sees the flag, here and below
+        // the loop checks the flag, here and below
         let Ok(mut reducer) = self.core.reducer.copy(self.stop) else { return };
         reducer.tighten_by(upper, &self.values, self.stop);
         let reducer = Arc::new(reducer);
@@ -43,7 +43,7 @@ impl Run<'_> {
         let _ = self.move_to(new, proof);
     }
 
-    /// Moves over to the reduced network once it is there. One that no memory holds, or that was lost, is left out.
+    /// Moves to the reduced network once it is complete. Stays if it did not fit into memory or the reductions failed.
     pub(super) fn take_reduced(&mut self) {
         let Some(reduced) = self.reducing.as_mut().and_then(Reducing::finished) else { return };
         match reduced {
@@ -52,7 +52,7 @@ impl Run<'_> {
                 self.reducing = None;
                 self.raise(self.upper.min(self.network.top()), REDUCTIONS, None);
             }
-            // the core stays, and what was made for it
+            // the present problem stays, with everything made for it
             Ok(Some(new)) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
                 (self.tell)(Message::facts(&self.core, &self.context, self.options));
                 threads::free(new, self.network.domains().len());
@@ -73,7 +73,7 @@ impl Run<'_> {
         }
     }
 
-    /// Everything moves to another core; whether it did, which it does not once the run is over.
+    /// Moves everything to another reduced problem. Returns whether it did: it does not once the run is over.
     pub(super) fn move_to(&mut self, new: ReducedProblem, proof: Option<Proof>) -> bool {
         self.raise(new.problem.constant, REDUCTIONS, proof);
         if self.reached().is_some() {

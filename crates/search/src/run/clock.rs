@@ -1,4 +1,4 @@
-//! The only clock of a run: the loop asks it for times, and its watchdog sets the stop flag when the budget is spent.
+//! The only clock of a run. The loop reads times from it, and its watchdog sets the stop flag when the budget is spent.
 
 use crate::stop::{Cause, Stop};
 use crate::threads;
@@ -6,20 +6,20 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time since the process (or the library call) began, with an optional limit.
+/// The time since the process or the library call began, with an optional limit.
 #[derive(Debug)]
 pub struct Clock {
     origin: Instant,
-    /// Seconds used before.
+    /// Seconds used by earlier runs.
     before: f64,
-    /// When the limit is over.
+    /// The end of the time limit.
     deadline: Option<Instant>,
     watchdog: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Clock {
-    /// Starts a clock at `origin`; once `limit` has passed since then, `stop` is set: by a thread, or by the code that
-    /// asks the flag where none can be started.
+    /// Starts a clock at `origin`. Once `limit` has passed since then, `stop` is set: by a thread, or by the code that
+    /// checks the flag if no thread can be started.
     pub fn start(origin: Instant, limit: Option<Duration>, stop: &Stop) -> Self {
         let deadline = limit.and_then(|limit| origin.checked_add(limit));
         deadline.into_iter().for_each(|end| stop.set_end(end));
@@ -40,26 +40,25 @@ impl Clock {
                 }
             }
         });
-        // without time left nothing begins that might end before the thread runs
+        // if no time is left, nothing must begin that might end before the thread runs
         if limit.is_some_and(|limit| origin.elapsed() >= limit) {
             stop.set(Cause::Time);
         }
         Clock { origin, before: 0.0, deadline, watchdog }
     }
 
-    /// The same where earlier runs have used so many seconds: its times go on from there, its limit does not count
-    /// them.
+    /// Adds the seconds that earlier runs have used: times continue from there, but the limit does not count them.
     pub fn after(mut self, before: f64) -> Self {
         self.before = before;
         self
     }
 
-    /// Seconds since the origin, and those used before.
+    /// Returns the seconds since the origin, plus those that earlier runs have used.
     pub fn seconds(&self) -> f64 {
         self.before + self.origin.elapsed().as_secs_f64()
     }
 
-    /// When the limit is over, if there is one.
+    /// Returns the end of the time limit, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }

@@ -1,4 +1,5 @@
-//! The bound of a large network as it is, made beside the first solution and all that the search prepares.
+//! The bound of a large network without reductions, computed beside the first solution and the preparation of the
+//! search.
 
 use super::messages::{Message, Totals};
 use crate::bounds::early::{self, EarlyBound};
@@ -11,7 +12,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-/// The bound, on its way on a thread of its own. Dropping it ends that.
+/// A bound that is computed on a separate thread. Dropping it ends the computation.
 pub(crate) struct EarlyBounding {
     thread: Option<JoinHandle<Option<EarlyBound>>>,
     lower: Arc<OnceLock<Cost>>,
@@ -26,16 +27,16 @@ impl Drop for EarlyBounding {
 }
 
 impl EarlyBounding {
-    /// Whether the bound can be made beside all else: not if the run must be repeatable or has one thread, nor if a
-    /// certificate needs its proof.
+    /// Returns whether the bound can be computed concurrently: not if the run must be repeatable or has one thread, nor
+    /// if a certificate needs the bound's proof.
     pub fn suits(options: &Options) -> bool {
         options.threads() > 1 && options.rounds.is_none() && !options.certificate
     }
 
-    /// Begins.
+    /// Begins the computation.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// The error if no thread can be started.
     pub fn start(network: &Network, options: &Options, stop: &Stop) -> io::Result<EarlyBounding> {
         let (left, lower) = (stop.below(), Arc::new(OnceLock::new()));
         let thread = threads::start("bound", {
@@ -49,14 +50,14 @@ impl EarlyBounding {
         Ok(EarlyBounding { thread: Some(thread), lower, totals: Totals::resumed(options), left })
     }
 
-    /// Where the bound will stand.
+    /// Returns the cell that will contain the bound.
     pub fn lower(&self) -> &Arc<OnceLock<Cost>> {
         &self.lower
     }
 
-    /// The news of the bound, once it has come.
+    /// Returns the message with the bound, once, after it is computed.
     pub fn arrived(&mut self) -> Option<Message> {
-        // once the bound stands there the thread ends
+        // the thread ends once the bound is in the cell
         let thread = self.thread.take_if(|thread| thread.is_finished() || self.lower.get().is_some())?;
         match thread.join() {
             Ok(bound) => Some(message(bound?, self.totals)),
@@ -68,7 +69,7 @@ impl EarlyBounding {
     }
 }
 
-/// Reports and returns the bound of one pass of cost shifting if the network is large.
+/// Reports and returns the bound of one pass of cost shifting; `None` if the network is not large.
 pub(crate) fn early_bound(
     network: &Network,
     options: &Options,

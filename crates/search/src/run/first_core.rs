@@ -1,4 +1,4 @@
-//! The core that a run begins on.
+//! The reduced problem that a run begins with.
 
 use super::initial::InitialSolution;
 use super::messages::Message;
@@ -18,20 +18,20 @@ use crate::tuning::run::REDUCING_PART;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The core that a run begins on.
+/// The reduced problem that a run begins with.
 pub(super) struct FirstCore {
     pub core: ReducedProblem,
-    /// Where the search of the network's quadratic form has waited for it.
+    /// The prepared context, if the search of the network's quadratic form ran during the preparation.
     pub context: Option<Arc<SearchContext>>,
-    /// While the reductions go on beside the search: the core is the network as it is.
+    /// The reductions, if they continue beside the search; the problem is then the unreduced network.
     pub reducing: Option<Reducing>,
 }
 
 impl FirstCore {
-    /// Reduces the network, or begins with that on a thread of its own.
+    /// Reduces the network, or begins the reductions on a separate thread.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; [`Error::Memory`]; a heuristic that does not fit the core.
+    /// [`Error::Stopped`]; [`Error::Memory`]; [`Error::Usage`] if the heuristic does not fit the problem.
     pub fn new(
         network: &Network,
         options: &Options,
@@ -40,7 +40,7 @@ impl FirstCore {
         tell: &mut dyn FnMut(Message),
         rng: &mut Rng,
     ) -> Result<FirstCore, Error> {
-        // where no thread can be started the reductions come first
+        // if no thread can be started the reductions come first
         let reducing = if Reducing::suits(network, options) { Reducing::start(network, stop).ok() } else { None };
         let prepare = || {
             let core = first_core(network, options, true, stop)?;
@@ -57,7 +57,7 @@ impl FirstCore {
     }
 }
 
-/// The context of a core.
+/// Prepares a reduced problem for local search.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
@@ -72,13 +72,13 @@ pub(super) fn prepared(
     SearchContext::of_core(network, core, options.request(), rng, stop)
 }
 
-/// The first core of a run: what the reductions leave, or the network as it is where they go on `beside` the search.
+/// Returns the first reduced problem of a run: the unreduced network if the reductions continue `beside` the search.
 fn first_core(network: &Network, options: &Options, beside: bool, stop: &Stop) -> Result<ReducedProblem, Error> {
     if beside {
         let (reducer, problem) = Reducer::unreduced(network, stop)?;
         return Ok(ReducedProblem { reducer: reducer.into(), problem: Arc::new(problem) });
     }
-    // reductions that end early leave a valid core
+    // reductions that end early leave a valid problem
     let early = stop.below();
     if let Some(end) = stop.end().filter(|_| may_end_early(network, options)) {
         let now = Instant::now();
@@ -89,7 +89,7 @@ fn first_core(network: &Network, options: &Options, beside: bool, stop: &Stop) -
     } else {
         Reducer::new(network, options.reduce, &early)?
     };
-    // a heuristic of the user knows the network's variables
+    // a heuristic of the user refers to the network's variables
     if options.heuristic.is_none() {
         reducer.merge_ties(&early);
     }
@@ -104,7 +104,7 @@ fn first_core(network: &Network, options: &Options, beside: bool, stop: &Stop) -
     Ok(core)
 }
 
-/// Refuses a heuristic for devices that the device does not take.
+/// Refuses a heuristic for devices that the device does not support.
 ///
 /// # Errors
 /// [`Error::Usage`].

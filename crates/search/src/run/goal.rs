@@ -1,11 +1,12 @@
-//! When a run is at its goal: decided in the network's units, by what was found and proven, wherever either came from.
+//! Whether a run has reached its goal: decided in the network's units, by the incumbent and the bound, whatever found
+//! them.
 
 use crate::event::{StoppedBy, gap};
 use crate::model::{Cost, Network, Number};
 use crate::options::Options;
 
-/// Why a run ends that has found a solution (its least cost in the network's units, and the best value as the file
-/// writes it) and knows the bound `lower`, if it does.
+/// Returns why a run ends, if it does. `found` holds the incumbent's least cost in the network's units and the best
+/// value in the file's convention, `lower` the lower bound.
 pub(crate) fn reached(
     network: &Network,
     options: &Options,
@@ -26,8 +27,8 @@ pub(crate) fn reached(
     gap(network, found, lower).is_some_and(|gap| gap <= wanted).then_some(StoppedBy::Gap)
 }
 
-/// Whether a run has nothing left to do before it begins. A heuristic that was asked for has to fit the core all the
-/// same.
+/// Returns whether a run is over before it begins. With a heuristic it never is, because the heuristic must first be
+/// checked against the problem.
 pub(crate) fn settled(network: &Network, options: &Options, found: Option<(Cost, Number)>, lower: Cost) -> bool {
     options.heuristic.is_none() && reached(network, options, found, lower).is_some()
 }
@@ -60,8 +61,8 @@ mod tests {
         assert!(gap(&network, Some(value(0)), -1).is_some_and(|gap| gap > 0.0));
     }
 
-    /// A caller that stops a run once the bound has come to the cost gets an optimum: nothing else has to be done for
-    /// it.
+    /// A caller that stops a run once the bound equals the incumbent's cost receives the status optimal without further
+    /// work.
     #[test]
     fn a_run_is_optimal_from_the_event_that_closes_the_gap() {
         let mut by_greedy = 0;

@@ -1,10 +1,10 @@
-//! First assignments of the network as it is, for the time that threads, reductions and tables take: on 100000
-//! variables seconds. Variables take their best values one after the other, each by what came before it: next is the
-//! one with the fewest best values left, of these the one that would lose most by another (on a graph to color that is
-//! DSATUR; Brelaz, "New methods to color the vertices of a graph", 1979). Then again where a neighbour changed
-//! (iterated conditional modes; Besag, "On the statistical analysis of dirty pictures", 1986). Then kicks for a tenth
-//! of a millisecond, which is what a network of a few variables takes (iterated local search; Lourenco, Martin and
-//! Stuetzle, "Iterated local search", 2003).
+//! First assignments of the unreduced network while threads, reductions and tables are prepared, which takes seconds
+//! with 100000 variables. Variables take their best values one after the other, given those before. The next variable
+//! is the one with the fewest best values, ties broken by the largest loss with another value (on graph coloring this
+//! is DSATUR; Brelaz, "New methods to color the vertices of a graph", 1979). Then variables change again after a change
+//! of a neighbour (iterated conditional modes; Besag, "On the statistical analysis of dirty pictures", 1986). Finally
+//! kicks for a tenth of a millisecond, the time that networks of a few variables take (iterated local search; Lourenco,
+//! Martin and Stuetzle, "Iterated local search", 2003).
 
 use crate::core::elite::LONGEST;
 use crate::error::Error;
@@ -19,10 +19,10 @@ use std::ops::ControlFlow;
 
 const NONE: u32 = u32::MAX;
 
-/// What a value costs: forbidden entries count first.
+/// The cost of a value: the number of forbidden entries, then the sum of the others.
 type Price = (i32, Cost);
 
-/// How much a variable needs its value now: the number of best ones, and what another one costs more.
+/// The urgency of a variable: its number of best values, and the loss with another value.
 type Urgency = (Reverse<usize>, Price);
 
 fn add(sum: &mut Price, price: Price) {
@@ -40,9 +40,10 @@ fn urgency(prices: &[Price]) -> Urgency {
     (Reverse(count), (next.0 - best.0, next.1.saturating_sub(best.1)))
 }
 
-/// Tells `found` of an assignment that no single variable betters, or of what there was when the work ended or `stop`
-/// was set, if there was any, and then of better ones as long as it wants more. They may hold forbidden combinations.
-/// Returns one as good as the last. What `given` has for the first variables stays.
+/// Reports assignments by greedy choices. The first one cannot be improved by changing a single variable, unless the
+/// work limit or `stop` ended the descent. Further ones are better, as long as `found` returns `Continue`. They may
+/// contain forbidden tuples. Returns one as good as the last. The values that `given` has for the first variables do
+/// not change.
 pub(crate) fn assignments(
     network: &Network,
     given: &[Option<u32>],
@@ -66,7 +67,7 @@ pub(crate) fn assignments(
     greedy.values
 }
 
-/// Whether there is room for a price of each value, and no domain is so long that local search is left out.
+/// Returns whether memory suffices for a price of each value, and no domain is too long for local search.
 pub(crate) fn fits(network: &Network) -> bool {
     let values: u64 = network.domains().iter().map(|&domain| u64::from(domain)).sum();
     network.domains().iter().all(|&domain| domain <= LONGEST)
@@ -75,15 +76,15 @@ pub(crate) fn fits(network: &Network) -> bool {
 
 struct Greedy<'a> {
     network: &'a Network,
-    /// Values that stay.
+    /// Fixed values.
     given: &'a [Option<u32>],
     readers: Readers,
     values: Vec<u32>,
     prices: Vec<Price>,
-    /// Variables to look at, each once.
+    /// Variables to visit, each at most once.
     queue: VecDeque<u32>,
     queued: Vec<bool>,
-    /// Variables that changed since the last kick, with what they had before.
+    /// Variables that have changed since the last kick, with their values before it.
     changed: Vec<(u32, u32)>,
 }
 
@@ -109,7 +110,7 @@ impl<'a> Greedy<'a> {
         self.given.get(v as usize).is_some_and(Option::is_some)
     }
 
-    /// Gives every variable a value that has none; returns these in the order in which they got theirs.
+    /// Gives a value to every variable that has none. Returns these variables in the order of the choices.
     fn construct(&mut self, stop: &Stop) -> Vec<u32> {
         let network = self.network;
         let n = self.values.len();
@@ -139,7 +140,7 @@ impl<'a> Greedy<'a> {
             if stop.is_set() {
                 break;
             }
-            // looked at before, or in the heap with what it needs now
+            // it has a value already, or is in the heap with its present urgency
             if self.values[v] != NONE || urgent != known[v] {
                 continue;
             }
@@ -162,14 +163,14 @@ impl<'a> Greedy<'a> {
                 }
             }
         }
-        // the rest where that was stopped
+        // the remaining variables if the construction was stopped
         let rest = self.values.iter_mut().enumerate().filter(|(_, value)| **value == NONE);
         rest.for_each(|(v, value)| *value = cheapest(&prices[of(v)]));
         order
     }
 
-    /// Looks at queued variables, but for a held one, until none would change or no work is left; by how much that
-    /// changed the price of all.
+    /// Visits queued variables, except a held one, until none would change or the work limit is reached. Returns the
+    /// change of the total price.
     fn descend(&mut self, held: Option<u32>, left: &mut u64, stop: &Stop) -> Price {
         let mut change = (0, 0);
         while let Some(v) = self.queue.pop_front() {
@@ -183,7 +184,8 @@ impl<'a> Greedy<'a> {
         change
     }
 
-    /// Gives a variable another value and lets its neighbours answer, then everyone; takes back what is worse.
+    /// Gives a variable another value, lets its neighbours and then all variables react, and undoes changes for the
+    /// worse.
     fn kicks(&mut self, rng: &mut Rng, stop: &Stop, found: &mut dyn FnMut(&[u32]) -> ControlFlow<()>) {
         let domains = self.network.domains();
         let movable = |v: &u32| domains[*v as usize] > 1 && !self.readers[*v as usize].is_empty() && !self.is_given(*v);
@@ -218,14 +220,14 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    /// What a visit takes: entries to look at, each found by the values of a scope.
+    /// Returns the work of a visit: entries to look up, times the length of their scopes.
     fn work(&self, v: u32) -> u64 {
         let scopes = self.readers[v as usize].iter().map(|&f| self.network.functions()[f as usize].scope.len() as u64);
         (scopes.sum::<u64>() + 1) * u64::from(self.network.domains()[v as usize])
     }
 
-    /// Gives a variable that value, or its best one, its own where that is as good, and queues its neighbours if it is
-    /// another one now; by how much that changed the price of all.
+    /// Gives a variable the value `value` or its best one, preferring its own among equals, and queues its neighbours
+    /// if it changes. Returns the change of the total price.
     fn visit(&mut self, v: u32, value: Option<u32>) -> Price {
         let network = self.network;
         let domain = network.domains()[v as usize];
@@ -254,7 +256,7 @@ impl<'a> Greedy<'a> {
         (after.0 - before.0, after.1.saturating_sub(before.1))
     }
 
-    /// Adds what the values of a variable cost by one of its functions, whose other variables have values.
+    /// Adds the costs of a variable's values by one of its functions, whose other variables have values.
     fn add(&self, f: usize, v: u32, prices: &mut [Price]) {
         let (function, domains) = (&self.network.functions()[f], self.network.domains());
         let top = self.network.top().min(FORBIDDEN);
@@ -296,7 +298,7 @@ mod tests {
     use crate::check;
     use crate::generate::generate;
 
-    /// Forbidden combinations and cost.
+    /// Returns the number of violated functions and the soft cost.
     fn price(network: &Network, values: &[u32]) -> (usize, Cost) {
         let evaluation = check::evaluate(network, values);
         (evaluation.violated.len(), evaluation.soft)

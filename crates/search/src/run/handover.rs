@@ -1,5 +1,5 @@
-//! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a
-//! second or two: until then the CPU searches, and has solved many a network.
+//! The migration to a device that is being opened. Its driver takes a quarter of a second to start, and kernels that no
+//! earlier run has compiled take a second or two. Until then the CPU searches, which already solves many networks.
 
 use crate::annealing::{first_kernels, has_first_kernels};
 use crate::core::context::SearchContext;
@@ -15,7 +15,7 @@ pub(crate) struct DeviceHandover {
     choice: Choice,
     thread: Option<JoinHandle<Result<Opened, Error>>>,
     over: Stop,
-    /// Ends the waiting: set where the run has ended without the device.
+    /// Ends the waiting; set if the run ends without the device.
     left: Stop,
 }
 
@@ -26,8 +26,8 @@ impl Drop for DeviceHandover {
 }
 
 impl DeviceHandover {
-    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `closed` ends what
-    /// the CPU does meanwhile.
+    /// Returns the device if it is open with its kernels or the run waits for it; otherwise the migration. `closed`
+    /// ends the CPU's interim work.
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
@@ -42,7 +42,7 @@ impl DeviceHandover {
             }
             there => there,
         };
-        // it has nothing to compile
+        // the CPU has nothing to compile
         if let Some(device) = there.take_if(|device| waits || device.cuda.is_none()) {
             return Ok((None, device));
         }
@@ -55,7 +55,7 @@ impl DeviceHandover {
             {
                 Ok((None, device))
             }
-            // without a thread that waits for it the run does
+            // if no thread can wait for the device, the run does
             _ => match DeviceHandover::new(opening.clone(), context, closed, stop) {
                 Ok(handover) => Ok((Some(handover), Opened::default())),
                 Err(_) => Ok((None, opening.wait(stop)?)),
@@ -63,7 +63,7 @@ impl DeviceHandover {
         }
     }
 
-    /// Waits for the device, then for the kernels that its first rounds take.
+    /// Waits for the device and then for the kernels of its first rounds.
     fn new(opening: Opening, context: &Arc<SearchContext>, closed: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
         let (over, left) = (closed.below(), stop.below());
         let choice = opening.choice().clone();
@@ -73,7 +73,7 @@ impl DeviceHandover {
                 let opened = opening.wait(&stop);
                 if let Ok(opened) = &opened {
                     let has_partners = opened.partners().is_some();
-                    // what is wrong with one is found again where it is used
+                    // an error of a kernel appears again when it is used
                     for cuda in opened.cuda.iter().chain(opened.others.iter().flatten()) {
                         drop(first_kernels(cuda, &context, has_partners).map(|source| cuda.load(&source)));
                     }
@@ -86,7 +86,7 @@ impl DeviceHandover {
         Ok(DeviceHandover { choice, thread: Some(thread), over, left })
     }
 
-    /// Set once the device is there, or the run is to end: what the CPU does meanwhile is over.
+    /// Returns the flag that ends the CPU's interim work: set once the device is ready or the run must end.
     pub fn over(&self) -> &Stop {
         &self.over
     }
@@ -102,8 +102,8 @@ impl DeviceHandover {
         }))
     }
 
-    /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to
-    /// be there all the same.
+    /// Returns a note on where the run took place, if it ended before the migration. A device that was selected by
+    /// number must exist nevertheless.
     pub fn missed(opening: &Opening, stop: &Stop) -> Result<String, Error> {
         let opened = match opening.choice().is_named() {
             true => opening.wait(stop).map(Some).or_else(|error| match error {

@@ -1,5 +1,5 @@
-//! What a run does if no driver can make moves: it lays out the tables that were left out, and if that does not help,
-//! bounds take the time.
+//! The case that no driver can make moves: the run lays out the omitted tables, and if that does not help, bounds have
+//! all the time.
 
 use super::Run;
 use super::messages::Message;
@@ -8,8 +8,8 @@ use crate::core::elite::Elite;
 use crate::error::Error;
 
 impl Run<'_> {
-    /// Makes sure that a driver can make moves on the core, or else that bounds have the time. A warning states the
-    /// reason, once for each core.
+    /// Makes sure that a driver can make moves on the reduced problem; otherwise bounds have all the time. A warning
+    /// states the reason, once for each problem.
     pub(super) fn ensure_search(&mut self) {
         let can_move = |run: &Self| run.group.turns.can_move(&run.context);
         if !self.has_room || self.core.problem.variables() == 0 || can_move(self) {
@@ -31,7 +31,7 @@ impl Run<'_> {
         (self.tell)(Message::Lost { source: "search".into(), message: format!("{reason}: bounds work alone") });
     }
 
-    /// Lays out the tables of all functions; the drivers begin again on them.
+    /// Lays out the tables of all functions; the drivers restart on them.
     fn lay_out(&mut self) -> Result<(), Error> {
         let Run { network, options, stop, .. } = *self;
         options.activity.step("preparing the search");

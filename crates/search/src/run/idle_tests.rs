@@ -1,5 +1,5 @@
-//! No run without moves or a proof: networks of all kinds of costs, domains, arities and densities, in each way in
-//! that a run has for them.
+//! Every run makes moves or has a proof: networks of all kinds of costs, domains, arities and densities, searched in
+//! all ways that a run has for them.
 
 use crate::core::size::is_dense;
 use crate::device::{Choice, Opening};
@@ -14,11 +14,12 @@ use crate::threads;
 use crate::{DriverChoice, Options, Status, Summary, solve};
 use std::fmt::Write;
 
-/// Sizes of costs; six decimals of a real make the third.
+/// Magnitudes of costs; a real with six decimals has the third.
 const MAGNITUDES: [Cost; 6] = [1, 1_000, 1_234_567, 1_000_000_000, 1_000_000_000_001, 1_000_000_000_000_000];
 
-/// Variables that are dense and vast with all their pairs, and what a driver needs to begin.
+/// A number of variables that makes a network dense and vast with all pairs.
 const MANY: u32 = 370;
+/// Rounds within which a driver must make a move.
 const ROUNDS: u32 = 12;
 
 struct Kind {
@@ -27,7 +28,7 @@ struct Kind {
     arity: usize,
     functions: usize,
     magnitude: Cost,
-    /// One function in so many has a forbidden entry; none if 0.
+    /// One function in this number has a forbidden entry; none if 0.
     hard: usize,
 }
 
@@ -49,7 +50,7 @@ impl Kind {
     }
 }
 
-/// All pairs of binary variables; `entry` makes the costs of a pair.
+/// Returns a network of all pairs of binary variables; `entry` returns the costs of a pair.
 fn complete(n: u32, mut entry: impl FnMut(u32, u32) -> Vec<Cost>) -> Network {
     let mut builder = Network::builder("mixed");
     (0..n).for_each(|_| drop(builder.variable(2)));
@@ -65,7 +66,7 @@ fn has_moved(summary: &Summary) -> bool {
     summary.moves > 0 || matches!(summary.status, Status::Optimal | Status::Infeasible)
 }
 
-/// Whether a run that need not be repeated makes a move within some rounds, or has nothing to do.
+/// Returns whether a run that need not be repeatable makes a move within some rounds, or is over before it begins.
 fn moves(network: &Network, threads: usize) -> bool {
     // a device that is being opened leaves the first rounds without moves
     let device = Opening::new(Choice::Cpu);
@@ -106,7 +107,7 @@ fn with_small_networks(mut test: impl FnMut(&Network, usize, &str)) {
 /// Calls `test` with dense networks of binary variables.
 fn with_dense_networks(mut test: impl FnMut(&Network, &str)) {
     let mut rng = Rng::new(4);
-    // weights that no form has room for, and forbidden pairs, lead to tables
+    // weights that exceed quadratic forms, and forbidden pairs, lead to tables
     let huge = COST_LIMIT - 1;
     for magnitude in MAGNITUDES.into_iter().take(5).chain([0]) {
         for hard in [0, 1, 1000] {
@@ -126,7 +127,7 @@ fn with_dense_networks(mut test: impl FnMut(&Network, &str)) {
     }
 }
 
-/// Whether some rounds make a move, or end the run.
+/// Returns whether a run makes a move within some rounds, or ends.
 fn moves_in_rounds(network: &Network, rounds: u32, threads: usize, device: Choice) -> bool {
     let device = Opening::new(device);
     let options = Options { rounds: Some(rounds.into()), threads: Some(threads), device, ..Options::default() };
@@ -186,7 +187,7 @@ fn dense_files_of_real_weights_are_searched_with_evidence_too() {
 
 #[test]
 fn a_driver_that_cannot_search_a_network_leaves_the_time_to_bounds() {
-    // not proved before the search begins
+    // a network that is not proved before the search begins
     let kind = Kind { variables: 60, domain: 4, arity: 2, functions: 400, magnitude: 1, hard: 0 };
     let network = kind.network(&mut Rng::new(6));
     for driver in ["spins", "one-flip", "sums"] {

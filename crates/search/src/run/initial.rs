@@ -1,4 +1,4 @@
-//! What a run begins with, before threads, reductions and tables are made.
+//! The solutions that a run begins with, found before threads, reductions and tables are ready.
 
 use super::messages::{Message, Totals};
 use super::reducing::Reducing;
@@ -14,25 +14,25 @@ use crate::tuning::run::PASSES;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-/// The source of what the caller gave.
+/// The source of warm starts in events.
 pub(crate) const WARM_START: &str = "warm-start";
 
 pub(crate) struct InitialSolution {
-    /// The warm starts, or one by greedy choices; none in a run without rounds.
+    /// The warm starts, or one assignment by greedy choices; empty in a run without rounds.
     pub assignments: Vec<Vec<u32>>,
-    /// The least cost of a solution told of, in the network's units; [`FORBIDDEN`] without one.
+    /// The least cost of a reported solution in the network's units; [`FORBIDDEN`] without one.
     pub upper: Cost,
-    /// The best value told of, in the file's convention.
+    /// The best reported value, in the file's convention.
     pub value: Option<Number>,
-    /// The bound before the run, in the network's units.
+    /// The lower bound before the run, in the network's units.
     pub lower: Cost,
-    /// A better one, once it is there.
+    /// The cell for a better bound, which another thread is computing.
     pub early: Option<Arc<OnceLock<Cost>>>,
 }
 
 impl InitialSolution {
-    /// Tells of the warm starts if there are some, or of solutions by greedy choices until one costs no more than
-    /// `lower`.
+    /// Reports the solutions among the warm starts, if there are some; otherwise solutions by greedy choices until one
+    /// costs at most `lower`.
     pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Self {
         let totals = Totals::resumed(options);
         let known = options.keeping.resumed().and_then(|resumed| {
@@ -52,7 +52,7 @@ impl InitialSolution {
             return first;
         }
         let mut found = |assignment: &[u32], source: &str| {
-            // once the run is over one is enough
+            // once the run is over one solution is enough
             let gives_up = || stop.is_set() && is_known;
             let evaluation = check::evaluate_unless(network, assignment, gives_up);
             let Some(evaluation) = evaluation else { return ControlFlow::Continue(()) };
@@ -89,7 +89,7 @@ impl InitialSolution {
         InitialSolution { assignments, ..first }
     }
 
-    /// Tells of a solution if it is better; whether it is.
+    /// Reports a solution if it is better than the incumbent, and returns whether it is.
     pub fn hear(
         &mut self,
         network: &Network,
@@ -112,18 +112,18 @@ impl InitialSolution {
         true
     }
 
-    /// The least cost in the network's units and the best value, where there is a solution.
+    /// Returns the least cost in the network's units and the best value; `None` without a solution.
     pub fn found(&self) -> Option<(Cost, Number)> {
         self.value.map(|value| (self.upper, value))
     }
 }
 
-/// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later
-/// steps start again in less than a millisecond.
+/// Returns a solution by passes over all functions, if the network is large enough and they find one. The pool of
+/// threads takes less than a millisecond; later steps start another one.
 fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u32>, Evaluation)> {
     let workers = if suits_passes(network) { threads::pool(options.threads()).ok()? } else { return None };
     let found = workers.install(|| {
-        // what opens a search, or searches a form as it is, is better after as long as a pass takes
+        // the start of a search on a form, or of one without tables, finds better solutions in the time of a pass
         let is_begun = opens_as_form(network, options.threads()) || is_dense(network);
         let passes = if Reducing::suits(network, options) && is_begun { 0 } else { PASSES };
         let values = passes::assignment(network, passes, stop).ok()?;

@@ -1,4 +1,4 @@
-//! What a run keeps for later and tells others, and what it takes from them.
+//! Checkpoints during a run: what it stores and sends to other processes, and what it takes from them.
 
 use super::Run;
 use super::messages::{Message, RunState};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl Run<'_> {
-    /// Tells keepers what is known where they want it, and takes in what they have.
+    /// Sends checkpoints to keepers that want one, and takes in those that they have received.
     pub(super) fn meet_keepers(&mut self) -> Result<(), Error> {
         for place in 0..self.keepers().len() {
             let keeper = self.keepers()[place].clone();
@@ -30,7 +30,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The same for the last time.
+    /// Sends the last checkpoint to every keeper.
     pub(super) fn tell_last_states(&mut self) {
         for place in 0..self.keepers().len() {
             let keeper = self.keepers()[place].clone();
@@ -38,7 +38,7 @@ impl Run<'_> {
         }
     }
 
-    /// What others still tell at the end, unless nothing can be better.
+    /// Takes in the last checkpoints of other processes, unless the run has reached its goal.
     pub(super) fn take_last_news(&mut self) -> Result<(), Error> {
         for place in 0..self.keepers().len() {
             if self.reached().is_none() {
@@ -58,8 +58,8 @@ impl Run<'_> {
         (self.tell)(Message::State { keeper, state: Box::new(state), totals: self.totals });
     }
 
-    /// Assignments are lifted to the network, as no other run has this core. What does not come in time is left out:
-    /// that changes the file, not the run.
+    /// Returns the state for a checkpoint. Assignments are lifted to the network, because no other run has this reduced
+    /// problem. What exceeds the time limit is omitted, which changes the checkpoint but not the run.
     fn state(&mut self, extent: Extent) -> RunState {
         let limit = Stop::new();
         limit.set_at(Instant::now() + extent.time);
@@ -80,15 +80,16 @@ impl Run<'_> {
         state
     }
 
-    /// What another process knows: its solution is evaluated here, its bound taken where nothing contradicts it.
+    /// Takes in a checkpoint of another process: evaluates its solution, and adopts its bound if nothing contradicts
+    /// it.
     fn take_in(&mut self, other: &Checkpoint) -> Result<(), Error> {
-        // it may have come by way of others
+        // the source may have a prefix already if it came through several processes
         let from = |source: &str| format!("exchange/{}", source.trim_start_matches("exchange/"));
         let is_better =
             |found: &Found| self.value.is_none_or(|value| self.network.units().is_better(found.value, value));
         let better = other.solution.as_ref().filter(|found| is_better(found));
         let fits = other.fits(self.network, self.options.keeping.network());
-        // what is no better than the best one here is not evaluated
+        // a solution that is no better than the incumbent is not evaluated
         let upper = fits.and_then(|()| if better.is_some() { other.upper(self.network) } else { Ok(None) });
         if let Err(what) = upper {
             return self.refuse(&format!("what another process wrote is not taken: {what}"));
@@ -120,14 +121,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A resumed run begins with what the checkpoint has: the pool with its elites, drivers with their states.
+    /// Takes the elites of the resumed checkpoint into the pool and its states into the drivers.
     pub(super) fn resume(&mut self) {
         let Some(resumed) = self.options.keeping.resumed() else { return };
         resumed.checkpoint.elites.iter().for_each(|elite| self.offer_projected(elite));
         self.resume_drivers();
     }
 
-    /// The same for drivers alone, also where those of a device take over.
+    /// Gives the drivers their states of the resumed checkpoint, also after a migration to a device.
     pub(super) fn resume_drivers(&mut self) {
         let Some(resumed) = self.options.keeping.resumed().filter(|_| self.has_search) else { return };
         for (name, DriverState { population, archive, epoch, sweeps }) in &resumed.checkpoint.drivers {
@@ -138,7 +139,7 @@ impl Run<'_> {
         }
     }
 
-    /// Drivers know an assignment of the network from now on.
+    /// Offers an assignment of the network to the pool of the drivers.
     pub(super) fn offer_projected(&mut self, assignment: &[u32]) {
         if !self.has_search {
             return;
@@ -148,7 +149,7 @@ impl Run<'_> {
         }
     }
 
-    /// An assignment of the network in the core.
+    /// Returns the projection of an assignment of the network to the reduced problem.
     fn projected(&self, assignment: &[u32]) -> Option<Elite> {
         let core = self.core.reducer.project(assignment, self.stop).ok()?;
         let values = core.into_iter().map(|value| value as u16).collect();

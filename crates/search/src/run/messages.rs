@@ -1,4 +1,4 @@
-//! What a run tells: its news while it goes on, and how it ended.
+//! The messages of a run to its publisher, and how the run ended.
 
 use crate::annealing::state_bytes;
 use crate::bounds::Proof;
@@ -14,7 +14,7 @@ use crate::scheduler::bounds::bound_memory;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the loop knows of a checkpoint; the publisher has the rest.
+/// The loop's part of a checkpoint; the publisher has the rest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunState {
     pub elites: Vec<Vec<u32>>,
@@ -22,20 +22,20 @@ pub(crate) struct RunState {
 }
 
 impl RunState {
-    /// What a resumed run knows before it has begun.
+    /// Returns the state of a resumed checkpoint, before the run begins.
     pub fn of(resumed: &Resumed) -> RunState {
         let Checkpoint { elites, drivers, .. } = &resumed.checkpoint;
         RunState { elites: elites.clone(), drivers: drivers.clone() }
     }
 }
 
-/// What the loop tells the recorder.
+/// A message from the loop to the publisher.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     Solution {
-        /// Its cost in the network's units.
+        /// The solution's cost in the network's units.
         cost: Cost,
-        /// Its value in the file's convention, by the file's own numbers.
+        /// The solution's value in the file's convention, by the file's own numbers.
         value: Number,
         /// Value indices in file order.
         solution: Arc<[u32]>,
@@ -43,38 +43,38 @@ pub(crate) enum Message {
         totals: Totals,
     },
     Bound {
-        /// In the network's units.
+        /// The bound in the network's units.
         bound: Cost,
         source: String,
         totals: Totals,
-        /// Why, where that is kept.
+        /// The proof of the bound, if proofs are kept.
         proof: Option<Box<Proof>>,
     },
-    /// A bound that was not proved here: another run's.
+    /// A bound of another run, which was not proved here.
     Believed {
         bound: Cost,
         source: String,
     },
     Progress(Totals),
-    /// For a keeper, by its place.
+    /// The state for a keeper, given by its index.
     State {
         keeper: usize,
         state: Box<RunState>,
         totals: Totals,
     },
     Note(String),
-    /// What the run works on.
+    /// The sizes and memory of the run.
     Facts(Box<Facts>),
-    /// A plug-in heuristic does what makes no sense, and the run survives.
+    /// A plug-in heuristic returned invalid values; the run continues.
     Nonsense(String),
-    /// A part of the run has ended by an internal error, and the rest goes on.
+    /// A part of the run ended by an internal error; the rest continues.
     Lost {
         source: String,
         message: String,
     },
-    /// The disk has failed, or bounds on a device, and the run survives.
+    /// The disk failed, or bounds on a device failed; the run continues.
     Warning(String),
-    /// A device has failed, and the run goes on on what is left.
+    /// A device failed; the run continues on the remaining ones.
     DeviceLost {
         message: String,
         left: String,
@@ -82,7 +82,7 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// What a run works on.
+    /// Returns the message with the sizes and memory of the run.
     pub fn facts(core: &ReducedProblem, context: &SearchContext, options: &Options) -> Message {
         Message::Facts(Box::new(Facts {
             reduction: core.report(),
@@ -93,7 +93,7 @@ impl Message {
     }
 }
 
-/// The accounts of a run.
+/// The counters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub rounds: u64,
@@ -104,14 +104,14 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// What the runs before a resumed one have done.
+    /// Returns the counters of the runs that this run continues.
     pub fn resumed(options: &Options) -> Totals {
         let Some(resumed) = options.keeping.resumed() else { return Totals::default() };
         let Checkpoint { rounds, moves, ratings, .. } = resumed.checkpoint;
         Totals { rounds, moves, ratings, ..Totals::default() }
     }
 
-    /// These and those of a later run, whose states are the ones kept.
+    /// Adds the counters of a later run, whose number of states replaces this one.
     pub fn and(&self, later: &Totals) -> Totals {
         let mut picks = self.picks;
         picks.add(&later.picks);
@@ -132,8 +132,9 @@ pub(crate) struct Ending {
     pub totals: Totals,
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
-    /// Values of the first core, and how many of them bounds have shown to be in no better solution.
+    /// Number of values of the first reduced problem.
     pub values: Option<usize>,
+    /// Number of values that bounds have excluded from all better solutions.
     pub values_forbidden: Option<usize>,
     pub device: String,
 }

@@ -1,6 +1,5 @@
-//! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
-//! counted work, so that with a budget of rounds nothing depends on the clock; the publisher keeps the clock and
-//! reports.
+//! The state of a run, and the loop that decides what to do next. It works in rounds and slices of counted work, so
+//! that with a budget of rounds nothing depends on the clock. The publisher keeps the clock and reports.
 
 mod change_core;
 pub(crate) mod clock;
@@ -71,48 +70,49 @@ pub(crate) struct Run<'a> {
     pool: Pool,
     group: DriverGroup,
     bounds: ConcurrentBounds,
-    /// What is known beside the loop as well.
+    /// The incumbent's cost and the bound, shared with work outside the loop.
     incumbent: SharedIncumbent,
     rng: Rng,
-    /// The devices, as long as they work; the CPU without one.
+    /// The devices while they work; the CPU without one.
     device: Opened,
-    /// While there is a device on its way.
+    /// The migration to a device that is being opened.
     handover: Option<DeviceHandover>,
     totals: Totals,
     budget: TimeBudget,
-    /// The bound of the network as it is, until it is there.
+    /// The cell for the bound of the unreduced network, until that is taken.
     early: Option<Arc<OnceLock<Cost>>>,
     /// The first assignments, until the run begins.
     first: Vec<Vec<u32>>,
-    /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
+    /// The incumbent's cost, in the network's units; [`FORBIDDEN`] before the first solution.
     upper: Cost,
-    /// The best value found in the file's convention, by the file's own numbers.
+    /// The incumbent's best value in the file's convention, by the file's own numbers.
     value: Option<Number>,
-    /// Best total proven, in the network's units.
+    /// The lower bound proved here, in the network's units.
     lower: Cost,
-    /// That of other runs, until a solution refutes it.
+    /// The lower bound of other runs, until a solution refutes it.
     believed: Cost,
     values: ValueBounds,
-    /// Values that the core's tables hold.
+    /// Entries of the reduced problem's tables.
     size: u64,
-    /// While the first reductions are on their way: the core is the network as it is.
+    /// The first reductions, while they run beside the search of the unreduced network.
     reducing: Option<Reducing>,
-    /// `upper` at the last reduction and the search work done by then.
+    /// `upper` at the last reduction, and the search work up to then.
     tightened: (Cost, u64),
-    /// Whether there are no threads for parts of the run.
+    /// Whether the system has no threads for a split.
     cannot_split: bool,
-    /// Whether local search has room for the core's values.
+    /// Whether all domains are short enough for local search.
     has_room: bool,
-    /// Whether a driver searches the core.
+    /// Whether a driver searches the reduced problem.
     has_search: bool,
-    /// Slices of bounds while no driver searches the core.
+    /// Slices of bounds while no driver searches.
     idle_slices: u64,
-    /// What of other processes was not taken: told once.
+    /// Data of other processes that were refused, each reported once.
     refused: FxHashSet<String>,
 }
 
 impl<'a> Run<'a> {
-    /// Reduces the network and prepares the first core; nothing where the reductions have come to the goal.
+    /// Reduces the network and prepares the first reduced problem. Returns `None` if the reductions have reached the
+    /// goal.
     pub fn new(
         network: &'a Network,
         options: &'a Options,
@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
         tell: &'a mut dyn FnMut(Message),
     ) -> Result<Option<Self>, Error> {
         let resumed = options.keeping.resumed();
-        // a run that goes on does not repeat its draws
+        // a resumed run does not repeat its draws
         let draw = resumed.map_or(options.seed, |resumed| mix(options.seed, resumed.checkpoint.rounds));
         let mut rng = Rng::new(draw);
         let FirstCore { core, context, reducing } = FirstCore::new(network, options, &mut first, stop, tell, &mut rng)?;
@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
         let source = if options.reduce && !core.reducer.is_unreduced() { REDUCTIONS } else { CONSTANT };
         tell(Message::Bound { bound: constant, source: source.into(), totals, proof });
         let lower = constant.max(first.lower);
-        // what the first solution has refuted is not believed
+        // a bound that the first solution refutes is not adopted
         let believed = resumed.map(|resumed| resumed.checkpoint.bound.cost).filter(|&bound| bound <= first.upper);
         let believed = believed.unwrap_or(Cost::MIN);
         if settled(network, options, first.found(), lower.max(believed)) {
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
             Some(context) => context,
             None => prepared(network, &core, options, &mut rng, stop)?,
         };
-        // a run that must be repeated, and what needs a device, begin there
+        // a repeatable run, and a heuristic for devices, begin on the device
         let waits = options.rounds.is_some() || for_devices;
         let (handover, device) =
             DeviceHandover::unless_there(&options.device, waits, &context, incumbent.closed(), stop)?;
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
         let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), &context);
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
         let group = DriverGroup::new(options, &device, for_drivers.flatten(), incumbent.clone(), &mut rng);
-        // a run that must be repeated elsewhere has the CPU's bounds
+        // a repeatable run computes bounds on the CPU
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), incumbent.clone());
         let values = ValueBounds::new(&core.reducer, stop)?;
@@ -197,12 +197,12 @@ impl<'a> Run<'a> {
         }))
     }
 
-    /// To be asked after all that is told, before anything else that takes long.
+    /// Returns why the run ends. To be called after every message and before other long work.
     fn reached(&self) -> Option<StoppedBy> {
         reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.bound())
     }
 
-    /// The best bound that is known.
+    /// Returns the best lower bound, of this run or another.
     fn bound(&self) -> Cost {
         self.lower.max(self.believed)
     }
@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
             );
             (self.tell)(Message::Lost { source: "search".into(), message });
         }
-        // drivers have better ones than the greedy solution at once, but on vast cores
+        // drivers find better solutions than the greedy one at once, except on vast problems
         let resumed = self.options.keeping.resumed().is_some();
         let wanted = self.context.is_vast()
             || self.reducing.is_some()
@@ -279,7 +279,7 @@ impl<'a> Run<'a> {
         Ok(Ending {
             values: Some(values),
             values_forbidden: Some(values_forbidden),
-            // what came in last may have led to the goal
+            // the last messages may have reached the goal
             stopped_by: self.reached().unwrap_or(stopped_by),
             totals: self.totals,
             z,
@@ -288,7 +288,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Takes the bound of the network as it is, once it is there; the publisher has heard of it.
+    /// Takes the bound of the unreduced network once it is computed; the publisher has reported it.
     fn take_early(&mut self) {
         if let Some(lower) = self.early.take_if(|early| early.get().is_some()).and_then(|early| early.get().copied()) {
             self.lower = self.lower.max(lower);
@@ -296,7 +296,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The flag for what was found: checking a solution that does not take long is waited for once the run is over.
+    /// Returns the stop flag for checking a solution. A check that does not take long is completed after the end of a
+    /// run.
     pub(super) fn checking(&self) -> Stop {
         if self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
     }
@@ -347,12 +348,12 @@ impl<'a> Run<'a> {
             (self.tell)(Message::Nonsense(nonsense));
         }
         if let Some(error) = lost {
-            // others that are gone as well do not take its place
+            // other devices that fail as well do not take its place
             self.tell_of_losses();
             self.lose_device(&error);
         }
         self.look_at_found(found)?;
-        // also where the pool's best is an old one with violations
+        // also if the pool's best is an old assignment with violations
         self.look_at_pool(source)?;
         if self.options.assertions >= Assertions::Round {
             self.pool.assert_energies(&self.core.problem)?;
@@ -368,9 +369,9 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run
-    /// that must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or
-    /// another thread does the slice.
+    /// Works on a slice of the bounds if one is due, and handles the result. Returns whether the search waited for it.
+    /// A repeatable run alternates; otherwise the search continues beside a slice if a device searches, or if another
+    /// thread computes the slice.
     fn bound_slice(&mut self) -> Result<bool, Error> {
         let upper = self.upper.min(self.network.top());
         if let Some(step) = self.bounds.finished() {
@@ -396,7 +397,7 @@ impl<'a> Run<'a> {
         let climbs = self.context.climbs();
         let (is_stalled, one) = (self.budget.is_stalled() && !climbs, rayon::current_num_threads() == 1);
         let price = if climbs { CLIMBING_PRICE } else { 1 };
-        // of a dense form the first slice alone may take longer than a run
+        // the first slice of a dense form alone may take longer than a run
         let is_dense = !self.context.is_for_tables() && !self.context.is_for_sums();
         let due = match alone {
             true => !bounds.bounder.is_done(),
@@ -405,7 +406,7 @@ impl<'a> Run<'a> {
         if !due {
             return Ok(false);
         }
-        // slices leave threads idle: in turns a run of two used one and a half (results/scheduler)
+        // slices leave threads idle: with alternating work a run on two threads used one and a half (results/scheduler)
         let is_beside = self.context.is_vast() || !bounds.takes_turns();
         if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && is_beside {
             self.bounds.begin(&self.core, upper, true, self.stop);
@@ -443,7 +444,7 @@ impl<'a> Run<'a> {
         if let Some(bounds) = self.bounds.here() {
             bounds.note(closed);
         }
-        // the values of the network as it is are not those that the reductions have left
+        // the values of the unreduced network are not those of the reduced problem
         let is_known = |step: &BoundResult| self.reducing.is_some() || !step.reduced.reducer.is_unreduced();
         if let Some(values) = step.value_bounds.take().filter(|_| is_known(&step)) {
             self.values.learn(&step.reduced.reducer, &values, reason, self.stop);
@@ -461,18 +462,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns the lifted assignment of a step, where there is one.
+    /// Takes the bound of a step. Returns the lifted assignment of the step; `None` if it has none.
     fn take(&mut self, step: &mut BoundResult) -> Result<Option<Vec<u32>>, Error> {
         let solution = match &step.assignment {
             Some(assignment) => self.core_solution(&step.reduced, assignment, &step.source)?,
             None => None,
         };
-        // a bound of the core speaks of what is better than the incumbent
+        // a bound of the reduced problem holds for solutions better than the incumbent
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());
         Ok(solution)
     }
 
-    /// What is known of values, for heuristics that look at it.
+    /// Passes the lower bounds of values to the context, for heuristics that read them.
     fn look_at_reduced(&mut self) {
         if self.options.heuristic.as_ref().is_some_and(|heuristic| heuristic.needs().any(Needs::REDUCED)) {
             self.context.learn_reduced(self.values.reduced(&self.core.reducer));
@@ -480,7 +481,7 @@ impl<'a> Run<'a> {
     }
 
     fn raise(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
-        // a proof is news even where more is known that has none
+        // a proof is reported even if a better bound without a proof exists
         if bound > self.lower || proof.is_some() {
             self.lower = self.lower.max(bound);
             self.incumbent.proved(self.lower);

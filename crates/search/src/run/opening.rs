@@ -1,5 +1,5 @@
-//! The search of binary variables in pairs before there are tables: dense networks of some thousand variables have
-//! millions of functions, whose tables take seconds, while a quadratic form is made in a part of one.
+//! The search of networks of binary variables in pairs before there are tables. Dense networks of some thousand
+//! variables have millions of functions, whose tables take seconds, while a quadratic form takes a part of a second.
 
 use super::initial::InitialSolution;
 use super::messages::{Message, Totals};
@@ -14,7 +14,7 @@ use crate::rng::{Rng, mix};
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 
-/// Ends the opening, also where the preparation panics.
+/// A guard that ends the opening, even if the preparation panics.
 struct Over<'a>(&'a Stop);
 
 impl Drop for Over<'_> {
@@ -23,8 +23,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Tells of better solutions than the first one until the core is prepared on another thread. What it is prepared for
-/// begins at the best of them.
+/// Reports better solutions than the first one until another thread has prepared the reduced problem. The search of
+/// that begins at the best of them.
 pub(super) fn beside<T: Send>(
     network: &Network,
     options: &Options,
@@ -40,7 +40,7 @@ pub(super) fn beside<T: Send>(
             let _over = Over(&over);
             prepared = prepare();
         });
-        // also where the core is there first: drivers want it
+        // made even if the preparation ends first, because drivers use the form
         let form = SweepForm::of(network, stop).ok().flatten().map(Arc::new)?;
         let begin = first.assignments.first().cloned().unwrap_or_else(|| vec![0; network.domains().len()]);
         let totals = Totals::resumed(options);

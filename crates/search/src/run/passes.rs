@@ -1,8 +1,9 @@
-//! A first assignment of a network so large that looking at one variable after the other waits for memory most of the
-//! time: passes over all functions in their order, by all threads. A pass adds what each value of each variable costs
-//! under the others' values (at first: on average), then variables take their best values that gain more by it than
-//! their neighbours (maximum gain messages; Maheswaran, Pearce, Tambe, "Distributed algorithms for DCOP", 2004), so
-//! that no pass makes it worse. Sums of integers are the same in any order: threads do not change the result.
+//! A first assignment of a very large network, for which visiting one variable after the other mostly waits for memory.
+//! All threads make passes over the functions in their order. A pass adds up the cost of each value of each variable,
+//! given the values of the others (their average in the first pass). Then each variable that gains more than its
+//! neighbours takes its best value (maximum gain messages; Maheswaran, Pearce, Tambe, "Distributed algorithms for
+//! DCOP", 2004), so that no pass increases the cost. Sums of integers do not depend on the order, so the number of
+//! threads does not change the result.
 
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Entry, Network, Table, on_entries};
@@ -11,14 +12,16 @@ use crate::stop::Stop;
 use crate::threads;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// What a forbidden entry counts, and a cost at most.
+/// The cost that a forbidden entry counts.
 const FORBIDS: Cost = 1 << 50;
+/// The largest absolute cost that an entry counts.
 const DEAREST: Cost = 1 << 46;
 
-/// Functions or variables of a thread's turn, between two looks at the stop flag.
+/// Functions or variables of one task, between two checks of the stop flag.
 const TURN: usize = 1 << 12;
 
-/// An assignment that, after some passes, no move of a few variables betters much; it may hold forbidden combinations.
+/// Returns an assignment that, after some passes, no move of a few variables improves much. It may contain forbidden
+/// tuples.
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -61,20 +64,21 @@ pub(crate) fn assignment(network: &Network, passes: usize, stop: &Stop) -> Resul
     Ok(values)
 }
 
-/// A gain to compare: its size to about one part in 16, then the variable's number, shuffled; 0 where there is none.
+/// Returns a gain as a number to compare: its size to about one part in 16, then the variable's number, shuffled; 0 if
+/// there is no gain.
 fn urgency(variable: u32, gain: Cost) -> u64 {
     if gain <= 0 {
         return 0;
     }
     let bits = gain.ilog2();
     let size = u64::from(bits) << 4 | (((gain as u128) << 4 >> bits) & 15) as u64;
-    // a bijection of 32 bits: no two variables are equally urgent
+    // a bijection of 32 bits, so that no two variables are equally urgent
     (size + 1) << 32 | u64::from(variable.wrapping_mul(0x9e37_79b1))
 }
 
 fn each<T: Send>(count: usize, stop: &Stop, make: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>, Error> {
     let mut all = Vec::with_capacity(count);
-    // a thread that has all turns looks between two of them
+    // a thread that has all tasks checks between two of them
     let turns = threads::try_map(0..count.div_ceil(TURN), |turn| {
         stop.check()?;
         Ok::<_, Error>((turn * TURN..count.min((turn + 1) * TURN)).map(&make).collect::<Vec<T>>())
@@ -85,7 +89,7 @@ fn each<T: Send>(count: usize, stop: &Stop, make: impl Fn(usize) -> T + Send + S
     Ok(all)
 }
 
-/// What each value of each variable costs.
+/// The cost of each value of each variable.
 struct ValueSums<'a> {
     network: &'a Network,
     starts: Vec<usize>,
@@ -110,7 +114,8 @@ impl ValueSums<'_> {
         if cost >= self.network.top() { FORBIDS } else { cost.clamp(-DEAREST, DEAREST) }
     }
 
-    /// What the values of a function's variables cost on average; of a sparse table, what is listed more than the rest.
+    /// Adds the average costs of the values of a function's variables; for a sparse table, the listed costs above the
+    /// default.
     fn add_means(&self, function: &CostFunction) {
         let domains = self.network.domains();
         let domain = |v: u32| domains[v as usize] as usize;
@@ -143,7 +148,8 @@ impl ValueSums<'_> {
         }
     }
 
-    /// What the values of a function's variables cost under those of the others, less what they cost `before`.
+    /// Adds the costs of the values of a function's variables, given the values of the others, minus their costs
+    /// `before`.
     fn add_rows(&self, function: &CostFunction, before: Option<&[u32]>, values: &[u32]) {
         let domains = self.network.domains();
         let has_moved = |v: u32| before.is_none_or(|before| before[v as usize] != values[v as usize]);
@@ -152,7 +158,7 @@ impl ValueSums<'_> {
             return;
         }
         let domain = |v: u32| domains[v as usize] as usize;
-        // places of dense tables; those of others may be beyond counting
+        // indices into dense tables; those of sparse tables may overflow
         let next = |index: usize, domain: usize, value: usize| index.wrapping_mul(domain).wrapping_add(value);
         let place = |values: &[u32]| {
             function.scope.iter().fold(0, |index, &v| next(index, domain(v), values[v as usize] as usize))
@@ -162,7 +168,7 @@ impl ValueSums<'_> {
         for &v in function.scope.iter().rev() {
             let own = stride;
             stride = next(stride, domain(v), 0);
-            // a row depends on the others alone
+            // a row depends only on the values of the other variables
             if before.is_some() && moved == usize::from(has_moved(v)) {
                 continue;
             }
@@ -179,8 +185,8 @@ impl ValueSums<'_> {
         }
     }
 
-    /// The best value of a variable, the present one where it is as good, one by chance where there is none, as on
-    /// colorings all are at first; and how much better than the present one.
+    /// Returns the best value of a variable and its gain over the present one. The present value wins ties. Without a
+    /// present value ties are broken at random, because on colorings all values are equal at first.
     fn best(&self, variable: usize, present: Option<u32>) -> (u32, Cost) {
         let start = self.starts[variable];
         let own = &self.costs[start..start + self.network.domains()[variable] as usize];
@@ -201,7 +207,8 @@ mod tests {
 
     #[test]
     fn passes_come_close_to_where_no_variable_wants_another_value_on_any_number_of_threads() {
-        // tenths of what assignments by chance have come to, at most: on dense graphs few move in a pass
+        // upper limits of the cost relative to random assignments, in tenths: on dense graphs few variables move in a
+        // pass
         let families = [
             ("large-sparse", &[("n", "3000"), ("d", "5"), ("functions", "9000")][..], 7),
             ("grid", &[("side", "40"), ("d", "4"), ("p2", "0")], 7),

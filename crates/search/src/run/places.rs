@@ -1,4 +1,4 @@
-//! Where the parts of a run work: on a device once it is there, on threads of their own where there are many.
+//! Where the parts of a run work: on a device once it is open, and on separate threads if there are many.
 
 use super::Run;
 use super::handover::DeviceHandover;
@@ -13,7 +13,7 @@ impl Run<'_> {
         let Some(opened) = self.handover.as_mut().and_then(DeviceHandover::arrived) else { return Ok(()) };
         self.handover = None;
         self.device = match opened {
-            // the loop sees why
+            // the loop sees the reason
             Err(Error::Stopped) => return Ok(()),
             opened => opened?,
         };
@@ -27,8 +27,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Shares the CPU's threads out once the first rounds are over: networks that are solved in milliseconds need no
-    /// more.
+    /// Splits the CPU's threads once the first rounds are over, because networks that are solved in milliseconds do not
+    /// need it.
     pub(super) fn split_threads(&mut self) {
         let has_parts = self.device.cuda.is_some() || self.bounds.are_parted();
         if has_parts || self.cannot_split || !Portfolio::may_split(self.options) || self.group.turns.is_opening() {

@@ -1,4 +1,4 @@
-//! The recording side of a run: owns the clock, hears the loop's news, and tells the observer.
+//! The publisher of a run: owns the clock, receives the loop's messages, and reports events to the observer.
 
 use super::clock::Clock;
 use super::early::EarlyBounding;
@@ -17,22 +17,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often to look for a tick or a stop between news.
+/// Time between two checks for a tick or a stop while no message arrives.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is known so far, in the order it came.
+/// The publisher and the state that it reports.
 pub(crate) struct EventPublisher<'a> {
     network: &'a Network,
     options: &'a Options,
     clock: &'a Clock,
-    /// When the work ended: what is written and told after that takes no time.
+    /// The time at which the work ended, which later writing and reporting do not change.
     ended: Option<f64>,
     observe: &'a mut dyn FnMut(&Event),
     best: Option<(Number, Arc<[u32]>)>,
-    /// The solution of least cost in the network's units, which rounding may order otherwise than the file's numbers.
+    /// The solution of least cost in the network's units. Rounding may rank it below `best` in the file's numbers.
     least: Option<(Cost, Arc<[u32]>)>,
     bound: Cost,
-    /// The best bound proved here, and by what.
+    /// The best bound proved here, and its source.
     proved: (Cost, Arc<str>),
     /// The best bound that has a proof.
     proof: (Cost, Proof),
@@ -42,19 +42,19 @@ pub(crate) struct EventPublisher<'a> {
     search_began: Option<f64>,
     best_at: Option<f64>,
     best_source: Arc<str>,
-    /// What each keeper was last told, and whether it has failed.
+    /// The last state for each keeper, and whether the keeper has failed.
     states: Vec<(RunState, bool)>,
-    /// What is left to work on, once a device has failed.
+    /// The remaining devices, after one has failed.
     left: Option<String>,
     next_tick: f64,
     facts: Option<Arc<Facts>>,
-    /// What rules look at, and the flag that they set.
+    /// The record that the stop rules read, and the flag that they set.
     rules: Option<(Record, Stop)>,
     early: Option<EarlyBounding>,
 }
 
 impl<'a> EventPublisher<'a> {
-    /// Begins with the bound that the functions' minima give, or with what a checkpoint has.
+    /// Begins with the bound that the functions' minima give, or with a resumed checkpoint.
     pub fn new(
         network: &'a Network,
         clock: &'a Clock,
@@ -97,12 +97,12 @@ impl<'a> EventPublisher<'a> {
         publisher
     }
 
-    /// A bound on its way, whose news are heard when it comes.
+    /// Sets the bound that is being computed, whose message is taken when it arrives.
     pub fn expect(&mut self, early: Option<EarlyBounding>) {
         self.early = early;
     }
 
-    /// Begins with what is known.
+    /// Begins with the solution and the bound of a checkpoint.
     fn resume(&mut self, resumed: &Resumed) {
         let Checkpoint { solution, bound, .. } = &resumed.checkpoint;
         if let (Some(Found { value, source, time_s, values }), Some(upper)) = (solution, resumed.upper) {
@@ -119,7 +119,7 @@ impl<'a> EventPublisher<'a> {
         self.source = "resume".into();
     }
 
-    /// All that is known, with what the loop has told for a keeper.
+    /// Returns a checkpoint of everything known, with the loop's state for a keeper.
     fn checkpoint(&self, state: &RunState) -> Checkpoint {
         let Totals { rounds, moves, ratings, .. } = self.totals;
         let found = |(value, values): &(Number, Arc<[u32]>)| Found {
@@ -144,7 +144,7 @@ impl<'a> EventPublisher<'a> {
         }
     }
 
-    /// Gives a keeper what is known; a failure is told once.
+    /// Sends a checkpoint to a keeper. A failure is reported once.
     fn keep(&mut self, place: usize, is_end: bool) {
         let checkpoint = self.checkpoint(&self.states[place].0);
         match self.options.keeping.keepers[place].keep(checkpoint, is_end) {
@@ -157,8 +157,8 @@ impl<'a> EventPublisher<'a> {
         }
     }
 
-    /// Hears news until the loop hangs up (then `true`) or has not answered the stop flag for a while; tells a tick for
-    /// every second in between, with the accounts that stand in `progress` then.
+    /// Receives messages until the loop ends (then `true`) or has not reacted to the stop flag for a while. Reports a
+    /// tick every second, with the counters in `progress`.
     pub fn listen(&mut self, message: &Receiver<Message>, progress: &Mutex<Totals>, stop: &Stop) -> bool {
         let mut stopped = None;
         loop {
@@ -175,7 +175,7 @@ impl<'a> EventPublisher<'a> {
         }
     }
 
-    /// The same for news that come while the loop is on this thread.
+    /// Like [`Self::listen`], for one message while the loop runs on this thread.
     pub fn hear_and_tick(&mut self, message: Message) {
         let totals = self.totals;
         self.hear(message);
@@ -188,7 +188,7 @@ impl<'a> EventPublisher<'a> {
         }
     }
 
-    /// Tells a tick where one is due, with the accounts that are known by then.
+    /// Reports a tick if one is due, with the present counters.
     fn tick(&mut self, now: f64, totals: impl FnOnce() -> Totals) {
         self.hear_early();
         if let Some((record, stop)) = &self.rules
@@ -206,7 +206,7 @@ impl<'a> EventPublisher<'a> {
         }
     }
 
-    /// The best bound so far, in the network's units.
+    /// Returns the best bound so far, in the network's units.
     pub fn bound(&self) -> Cost {
         self.bound
     }
@@ -290,8 +290,8 @@ impl<'a> EventPublisher<'a> {
         }
     }
 
-    /// A solution costs less than another run's bound, which is wrong: what was proved here is left. One that was
-    /// proved here is a fault that ends the run elsewhere.
+    /// Drops another run's bound that a solution refutes, and returns to the bound proved here. A solution below a
+    /// bound proved here is an internal error, which ends the run elsewhere.
     fn disbelieve(&mut self, value: Number, source: &str) {
         let wrong = self.network.bound(self.bound).map_or("it".into(), |bound| bound.to_string());
         let message = format!(
@@ -336,13 +336,13 @@ impl<'a> EventPublisher<'a> {
         gap(self.network, self.found(), self.bound)
     }
 
-    /// The least cost in the network's units, and the best value.
+    /// Returns the least cost in the network's units and the best value.
     fn found(&self) -> Option<(Cost, Number)> {
         Some((self.least.as_ref()?.0, self.best.as_ref()?.0))
     }
 
-    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the
-    /// stop.
+    /// Reports the end and returns the summary. `ending` is `None` if the loop stopped before it began, or did not
+    /// react to the stop.
     pub fn finish(mut self, threads: usize, ending: Option<Ending>, stopped_by: StoppedBy) -> Summary {
         self.hear_early();
         let (options, units) = (self.options, self.network.units());
@@ -358,10 +358,10 @@ impl<'a> EventPublisher<'a> {
         }
         (0..self.states.len()).for_each(|place| self.keep(place, true));
         self.tell(EventKind::End);
-        // also where the loop did not come to look
+        // also if the loop did not check
         let stopped_by = reached(self.network, options, self.found(), self.bound)
             .unwrap_or(ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by));
-        // a loop that did not answer in time has worked where it could
+        // a loop that did not react in time worked on the available device
         let device = match (&ending, &self.left, options.device.poll()) {
             (Some(ending), ..) => ending.device.clone(),
             (None, Some(left), _) => left.clone(),
@@ -441,7 +441,7 @@ mod tests {
         Ok(())
     }
 
-    /// Writes slowly.
+    /// A keeper that writes slowly.
     #[derive(Debug, Default)]
     struct SlowDisk(Mutex<Option<f64>>);
 

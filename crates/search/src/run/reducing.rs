@@ -1,5 +1,5 @@
-//! Reductions beside the search. On vast networks they take longer than everything else before the first moves: the
-//! search begins on the network as it is, and moves over to the reduced one once that is there.
+//! Reductions beside the search. On vast networks they take longer than everything else before the first moves. The
+//! search begins on the unreduced network, and moves to the reduced problem once that is complete.
 
 use crate::core::size::{is_dense, suits_passes};
 use crate::device::Busy;
@@ -15,7 +15,7 @@ use std::io;
 use std::thread::JoinHandle;
 
 pub(crate) struct Reducing {
-    /// What they leave, unless that would be nearly all.
+    /// The thread; its result is the reduced problem, or `None` if that is almost as large as the network.
     thread: Option<JoinHandle<Result<Option<ReducedProblem>, Error>>>,
     left: Stop,
 }
@@ -27,13 +27,13 @@ impl Drop for Reducing {
 }
 
 impl Reducing {
-    /// Whether a run begins before the reductions have ended: not where it must be repeated, nor where something asks
-    /// for all steps or for the reduced problem's variables.
+    /// Returns whether a run begins before the reductions have ended: not if it must be repeatable, nor if an option
+    /// needs all reductions or the reduced problem's variables.
     pub fn suits(network: &Network, options: &Options) -> bool {
         may_end_early(network, options) && (options.threads() > 1 || is_dense(network))
     }
 
-    /// Begins them on a thread of their own. A dense form has none: they leave all of it.
+    /// Begins the reductions on a separate thread. A dense form has none, because reductions do not shrink it.
     pub fn start(network: &Network, stop: &Stop) -> io::Result<Self> {
         let left = stop.below();
         if is_dense(network) {
@@ -61,25 +61,27 @@ impl Reducing {
         Ok(Reducing { thread: Some(thread), left })
     }
 
-    /// Whether something is still to come of it.
+    /// Returns whether a result is still to come.
     pub fn is_on_its_way(&self) -> bool {
         self.thread.is_some()
     }
 
-    /// What they leave, once: `None` before that, and within if that would be nearly all.
+    /// Returns the reduced problem, once: `None` before it is complete, and `Ok(None)` if it is almost as large as the
+    /// network.
     pub fn finished(&mut self) -> Option<Result<Option<ReducedProblem>, Error>> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         Some(thread.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))))
     }
 }
 
-/// Whether a run may begin with a vast network as it is, or reduced in part.
+/// Returns whether a run may begin with the unreduced or partly reduced network, if that is vast.
 pub(super) fn may_end_early(network: &Network, options: &Options) -> bool {
     let is_free = options.rounds.is_none() && !options.certificate && options.heuristic.is_none();
     options.reduce && is_free && suits_passes(network)
 }
 
-/// Whether a run reduces a network, unless something asks for all steps: not a vast one of which nearly all is left.
+/// Returns whether a run reduces a network, unless an option needs all reductions: not if it is vast and would remain
+/// almost as large.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
@@ -87,8 +89,8 @@ pub(crate) fn are_made(network: &Network, stop: &Stop) -> Result<bool, Error> {
     Ok(!suits_passes(network) || are_worthwhile(network, stop)?)
 }
 
-/// Whether the reductions of a vast network leave so much less that the search would move over. Those of a dense form
-/// leave all of it.
+/// Returns whether the reductions of a vast network shrink it enough for the search to move to the result. They do not
+/// shrink a dense form.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
@@ -96,12 +98,12 @@ fn are_worthwhile(network: &Network, stop: &Stop) -> Result<bool, Error> {
     Ok(!is_dense(network) && Reducer::outlook(network, stop)? < WORTH_MOVING)
 }
 
-/// Values and functions of a core.
+/// Returns the number of values and functions of a reduced problem.
 pub(super) fn extent(problem: &Problem) -> f64 {
     problem.domains.iter().map(|&domain| f64::from(domain)).sum::<f64>() + problem.functions.len() as f64
 }
 
-/// Values that the tables of a core hold.
+/// Returns the number of entries of a reduced problem's tables.
 pub(super) fn size(problem: &Problem) -> u64 {
     problem.functions.iter().map(|function| function.table.size() as u64).sum()
 }
@@ -137,7 +139,7 @@ mod tests {
             let first = InitialSolution::new(&network, &options, network.least(), &stop, &mut tell);
             let run = Run::new(&network, &options, first, &stop, &mut tell).expect("nothing fails");
             let mut run = run.expect("there is something to search");
-            // the reductions end when they are told to
+            // the reductions end on command
             let real = run.reducing.take().expect("they are on their way");
             let (go, gate) = channel::<()>();
             let gated = threads::start("gated", move || {

@@ -1,4 +1,4 @@
-//! When a run ends by its own record: how its solutions have come so far.
+//! Rules that end a run by the course of its solutions so far.
 
 use crate::options::StopRule;
 use crate::stop::Cause;
@@ -7,7 +7,7 @@ use crate::tuning::rules::{HARDLY_ANY, LEAST_TIME};
 /// The solutions of a run, each better than the one before.
 pub(crate) struct Record {
     rules: Vec<StopRule>,
-    /// Time and value.
+    /// The time in seconds and the value of each solution.
     solutions: Vec<(f64, f64)>,
 }
 
@@ -16,12 +16,12 @@ impl Record {
         Record { rules: rules.to_vec(), solutions: Vec::new() }
     }
 
-    /// A better solution has come.
+    /// Adds a better solution.
     pub fn better(&mut self, now: f64, value: f64) {
         self.solutions.push((now, value));
     }
 
-    /// Why the run ends, if it does.
+    /// Returns the cause if a rule ends the run.
     pub fn ends(&self, now: f64) -> Option<Cause> {
         let (&(begin, first), &(last, best)) = (self.solutions.first()?, self.solutions.last()?);
         self.rules.iter().find_map(|rule| match rule {
@@ -60,7 +60,7 @@ mod tests {
             record.better(2.0, sign * 1001.0);
             assert_eq!(record.ends(1.0 + LEAST_TIME - 0.1), None, "too early to tell");
             assert_eq!(record.ends(1.0 + LEAST_TIME), Some(Cause::Diminishing));
-            // a thousandth of all that was gained, in the second half
+            // a thousandth of the whole gain, in the second half
             record.better(30.0, sign * 1000.0);
             assert_eq!(record.ends(31.0), Some(Cause::Diminishing));
             record.better(32.0, sign * 900.0);

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A run on a thread of its own. Iterating gives its events as they come, and ends with the run; dropping it stops the
+/// A run on a separate thread. Iterating returns its events as they occur, and ends with the run. Dropping it stops the
 /// run.
 ///
 /// ```
@@ -43,7 +43,7 @@ pub fn start(network: impl Into<Arc<Network>>, options: Options) -> Session {
     let flag = stop.clone();
     let run = threads::start("session", move || {
         solve(&network, &options, &flag, &mut |event| {
-            // a caller that stopped listening still gets the summary
+            // a caller that has stopped listening still receives the summary
             let _ = sender.send(event.clone());
         })
     });
@@ -51,20 +51,20 @@ pub fn start(network: impl Into<Arc<Network>>, options: Options) -> Session {
 }
 
 impl Session {
-    /// The flag that ends the run; may be set from any thread.
+    /// Returns the flag that ends the run. It may be set from any thread.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// The next event, if there is one within `time`: for callers that have something else to look at meanwhile.
+    /// Returns the next event if there is one within `time`, for callers that wait for something else as well.
     ///
     /// # Errors
-    /// There was none yet, or the run has ended.
+    /// [`RecvTimeoutError`] if there was no event, or the run has ended.
     pub fn next_within(&self, time: Duration) -> Result<Event, RecvTimeoutError> {
         self.events.recv_timeout(time)
     }
 
-    /// Whether the run has ended; there may still be events that were not asked for.
+    /// Returns whether the run has ended. Some events may not have been received yet.
     pub fn is_finished(&self) -> bool {
         self.run.as_ref().is_none_or(|run| run.as_ref().is_ok_and(JoinHandle::is_finished))
     }
@@ -72,7 +72,7 @@ impl Session {
     /// Waits for the end and returns the summary.
     ///
     /// # Errors
-    /// Those of [`solve`], or there was no thread for it.
+    /// The errors of [`solve`], or [`Error::Usage`] if no thread could be started.
     pub fn finish(mut self) -> Result<Summary, Error> {
         match self.run.take() {
             Some(Ok(run)) => run.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))),

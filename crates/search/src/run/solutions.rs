@@ -1,4 +1,4 @@
-//! Solutions on their way to the network: lifted, checked by the independent evaluator, kept where they are better.
+//! The way of solutions to the network: lifted, checked by the independent evaluator, and kept if they are better.
 
 use super::Run;
 use super::messages::Message;
@@ -10,7 +10,7 @@ use crate::options::Assertions;
 use crate::reduce::ReducedProblem;
 
 impl Run<'_> {
-    /// Turns the best allowed elite into a solution if it is better than the incumbent.
+    /// Turns the best feasible elite into a solution if it is better than the incumbent.
     pub(super) fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
         let Some(elite) = self.pool.allowed() else { return Ok(()) };
         let total = self.core.problem.constant.saturating_add(elite.energy.total);
@@ -21,7 +21,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Keeps what a driver found on the network if it is better than the incumbent.
+    /// Keeps a driver's solution of the network if it is better than the incumbent.
     pub(super) fn look_at_found(&mut self, found: Option<Found>) -> Result<(), Error> {
         let Some(Found { source, values, .. }) = found.filter(|found| found.cost < self.upper) else { return Ok(()) };
         let stop = self.checking();
@@ -32,8 +32,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A solution of the core: lifted, which is returned, checked on the network, and kept if it is better. Nothing
-    /// once the run is over.
+    /// Lifts a solution of the reduced problem to the network, checks it there, and keeps it if it is better than the
+    /// incumbent. Returns the lifted solution; `None` once the run is over.
     pub(super) fn core_solution(
         &mut self,
         core: &ReducedProblem,
@@ -55,7 +55,8 @@ impl Run<'_> {
         Ok(Some(solution))
     }
 
-    /// Checks an assignment of the network and keeps it if it is better. Returns its cost where it is a solution.
+    /// Checks an assignment of the network and keeps it if it is better than the incumbent. Returns its cost; `None` if
+    /// it is not a solution.
     pub(super) fn solution(
         &mut self,
         solution: &[u32],

@@ -1,4 +1,4 @@
-//! A whole run: the first solution, the reductions and the loop, each on threads of its own.
+//! A complete run: the first solution, the reductions and the loop, each on separate threads.
 
 use super::Run;
 use super::clock::Clock;
@@ -25,11 +25,11 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Solves a network: `observe` sees every event as it happens; setting `stop` from anywhere ends the run.
+/// Solves a network. `observe` receives every event as it happens. Setting `stop` from any thread ends the run.
 ///
 /// # Errors
-/// Options that do not fit the network, threads that cannot be started, or a bug ([`Error::Internal`]). What was found
-/// before an error has been told to `observe`.
+/// Options that do not fit the network, threads that cannot be started, or a bug ([`Error::Internal`]). Solutions and
+/// bounds found before an error have been reported to `observe`.
 pub fn solve(
     network: &Network,
     options: &Options,
@@ -40,10 +40,10 @@ pub fn solve(
     solve_by(&clock, network, options, stop, observe)
 }
 
-/// Searches by a clock that has begun already, for example to load the network; it holds the budget of time.
+/// Like [`solve`], but takes a running clock; loading time, for example, then counts against the time budget.
 ///
 /// # Errors
-/// As [`solve`].
+/// The errors of [`solve`].
 pub fn solve_by(
     clock: &Clock,
     network: &Network,
@@ -58,7 +58,7 @@ pub fn solve_by(
     options.warm_starts.iter().try_for_each(|start| check_start(network, start))?;
     let mut publisher = EventPublisher::new(network, clock, options, stop, observe);
     options.activity.step("first solution");
-    // rounds may be as short as microseconds: their accounts are looked at, not queued
+    // rounds may be as short as microseconds, so their counters are read and not queued
     let progress = Arc::new(Mutex::new(Totals::default()));
     let first = first(network, options, stop, &mut publisher, &progress)?;
     let (threads, outcome) = if settled(network, options, first.found(), publisher.bound()) {
@@ -95,7 +95,7 @@ fn assignment(network: &Network, time: Duration, stop: &Stop) -> Option<Vec<u32>
     best
 }
 
-/// The number of threads, where the options fit together.
+/// Checks whether the options fit together and returns the number of threads.
 pub(crate) fn checked(options: &Options) -> Result<usize, Error> {
     let takes_heuristic = [DriverChoice::PORTFOLIO, DriverChoice::GUIDED].contains(&options.driver);
     match &options.heuristic {
@@ -114,12 +114,12 @@ pub(crate) fn checked(options: &Options) -> Result<usize, Error> {
     if !(1..=MAX_THREADS).contains(&threads) {
         return Err(Error::Usage(format!("{threads} threads: expected 1 to {MAX_THREADS}")));
     }
-    // a device that is known not to open is a matter of the options
+    // a device that is known not to open is an error of the options
     let _ = options.device.poll()?;
     Ok(threads)
 }
 
-/// Ends the recording.
+/// Ends the publishing of a run and returns its summary.
 pub(crate) fn summary(
     mut publisher: EventPublisher<'_>,
     threads: usize,
@@ -145,15 +145,15 @@ pub(crate) fn summary(
     }
 }
 
-/// The goal was reached before there was anything to search: a device that was asked for by its number has to be there
-/// all the same.
+/// Handles a run whose goal was reached before there was anything to search. A device that was selected by number must
+/// exist nevertheless.
 fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> {
     tell(Message::Note(DeviceHandover::missed(&options.device, stop)?));
     Ok(None)
 }
 
-/// The search on threads of its own, or on this one where the system allows no other. Returns how many there are; no
-/// ending where there was nothing left to search.
+/// Searches on separate threads, or on this one if the system allows no other. Returns their number, and how the search
+/// ended; `None` if there was nothing to search.
 pub(crate) fn search(
     options: &Options,
     work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
@@ -171,7 +171,7 @@ pub(crate) fn search(
     let outcome = match workers {
         Some(workers) => beside(workers, work, stop, publisher, progress),
         None => {
-            // unless it is one of a pool already
+            // unless this thread belongs to a pool already
             let _pool = pool_of_this();
             let run = || work(stop, &mut |message| publisher.hear_and_tick(message));
             caught(run).unwrap_or_else(|what| Err(ended(what)))
@@ -180,7 +180,7 @@ pub(crate) fn search(
     (started, outcome)
 }
 
-/// The reductions and the loop.
+/// Reduces the network and runs the loop.
 fn reduce(
     network: &Network,
     options: &Options,
@@ -195,8 +195,8 @@ fn reduce(
     }
 }
 
-/// The loop on one of the `workers`, so that the run ends without it where a large network keeps it from looking at the
-/// stop flag.
+/// Runs the loop on one of the `workers`, so that the run can end without it if a large network keeps it from checking
+/// the stop flag.
 fn beside(
     workers: ThreadPool,
     work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
@@ -211,11 +211,11 @@ fn beside(
         move || {
             let mut tell = |message| match message {
                 Message::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
-                // a publisher that has gone away only means that no one listens any more
+                // a failure to send only means that the publisher no longer listens
                 message => drop(sender.send(message)),
             };
             let run = || work(&flag, &mut tell);
-            // no one waits where the run is over
+            // no one waits once the run is over
             let _ = outcome.send(caught(run).unwrap_or_else(|what| Err(ended(what))));
             drop((sender, busy));
         }
@@ -230,9 +230,9 @@ fn ended(what: String) -> Error {
     Error::Internal(format!("the search ended ({what})"))
 }
 
-/// What the run begins with, on a thread of its own where there is one: on large networks it takes seconds, each of
-/// which has its tick. Their bound is made beside it and goes on beside the search, or before it if it does not
-/// [suit](EarlyBounding::suits) that.
+/// Returns what the run begins with, found on a separate thread if there is one, because on large networks it takes
+/// seconds, each with its tick. The bound of a large network is computed beside it and beside the search, or before the
+/// search if it does not [suit](EarlyBounding::suits) that.
 fn first(
     network: &Network,
     options: &Options,

@@ -1,4 +1,4 @@
-//! What has failed in a run: parts that it goes on without, and the search, if it ends without a solution.
+//! Failures in a run: parts without which it continues, and a search that ends without a solution.
 
 use super::Run;
 use super::messages::Message;
@@ -8,15 +8,15 @@ use crate::elimination::Gpu;
 use crate::scheduler::portfolio::Lost;
 
 impl Run<'_> {
-    /// The device has failed: says so once, and the run goes on without it.
+    /// Reports a device that has failed, once; the run continues without it.
     pub(super) fn lose_device(&mut self, error: &DeviceError) {
         let Some(message) = self.device.lose(error) else { return };
         match self.device.cuda.clone() {
-            // bounds move with the drivers that take turns; those of a run that must be repeated are the CPU's
+            // bounds move with the alternating drivers; those of a repeatable run are on the CPU
             Some(next) if self.options.rounds.is_none() => self.bounds.change_device(Gpu::new(next)),
             Some(_) => {}
             None => {
-                // made beside the device until now
+                // bounds ran beside the device until now
                 self.budget.begin_turns();
                 self.bounds.lose_device();
             }
@@ -27,10 +27,10 @@ impl Run<'_> {
         }
     }
 
-    /// Reports how many functions the best assignment violates if a search ends without a solution. On vast cores it
-    /// is not counted: the end of a run does not wait for it.
+    /// Reports how many functions the best assignment violates if a search ends without a solution. On vast problems
+    /// they are not counted, because that would delay the end of a run.
     pub(super) fn report_violations(&mut self) {
-        // a relaxed core lacks functions of the network
+        // a relaxed problem lacks functions of the network
         let is_open = !self.pool.solved && !self.context.is_relaxed() && self.reached().is_none();
         let Some(best) = self.pool.elites().first().filter(|_| is_open) else { return };
         let values: Vec<u32> = best.values.iter().map(|&value| u32::from(value)).collect();
@@ -41,7 +41,7 @@ impl Run<'_> {
         (self.tell)(Message::Note(message));
     }
 
-    /// What bounds have to tell besides results.
+    /// Reports the notices of the bounds.
     pub(super) fn tell_of_bounds(&mut self) {
         while let Some(notice) = self.bounds.here().and_then(|bounds| bounds.bounder.take_notice()) {
             (self.tell)(match notice {
@@ -53,7 +53,8 @@ impl Run<'_> {
         }
     }
 
-    /// Whether further devices have failed, or bounds or drivers have ended by an internal error: the rest goes on.
+    /// Reports further devices that have failed, and bounds or drivers that ended by an internal error. The rest
+    /// continues.
     pub(super) fn tell_of_losses(&mut self) {
         while let Some((place, error)) = self.group.take_failed(&mut self.pool) {
             let message = self.device.lose_other(place, &error);

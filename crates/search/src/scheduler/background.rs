@@ -1,4 +1,4 @@
-//! A background task: work on a value that goes on beside the loop, on a thread of its own or of the shared pool.
+//! A background task: work on a value on a separate thread or on one of the shared pool, beside the loop.
 
 use super::threads::Threads;
 use crate::device::Busy;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_micros(200);
 
-/// A value that is here, or away with a task that comes to a result.
+/// A value that is either here, or with a task that returns it together with a result.
 pub(crate) struct BackgroundTask<T, R> {
     here: Option<T>,
     away: Option<Receiver<Result<(T, R), String>>>,
-    /// What became of it where it does not come back.
+    /// The reason if the task does not return the value.
     lost: Option<String>,
 }
 
@@ -21,18 +21,18 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
         BackgroundTask { here: Some(here), away: None, lost: None }
     }
 
-    /// The value, unless a task has it.
+    /// Returns the value, unless a task has it.
     pub fn here(&mut self) -> Option<&mut T> {
         self.here.as_mut()
     }
 
-    /// The value, unless a task has it; no task begins any more.
+    /// Takes the value, unless a task has it. No further task begins.
     pub fn take(&mut self) -> Option<T> {
         self.here.take()
     }
 
-    /// Begins a task, if none has the value. Where `threads` are its own a thread waits for what it has them do, unless
-    /// none can be started; otherwise it runs on one of the shared threads, and the others go on.
+    /// Begins a task, unless another one has the value. If `threads` is a separate pool, a new thread starts the work
+    /// there and waits for it, unless none can be started. Otherwise the task runs on one of the shared threads.
     pub fn begin(&mut self, threads: &Threads, work: impl FnOnce(&mut T) -> R + Send + 'static) {
         let task = self.task(work);
         let task =
@@ -44,7 +44,7 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
         (self.here, self.away, self.lost) = (None, None, Some(what));
     }
 
-    /// Why the value was lost, told once.
+    /// Returns why the value was lost, once.
     pub fn take_lost(&mut self) -> Option<String> {
         self.lost.take()
     }
@@ -55,9 +55,9 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
         self.away = Some(receiver);
         let busy = Busy::new();
         Some(move || {
-            // work that panics loses the value: the run goes on without
+            // work that panics loses the value, and the run continues without it
             let outcome = threads::caught(|| work(&mut here));
-            // no one waits where the run is over
+            // no one waits once the run is over
             let _ = sender.send(outcome.map(|result| (here, result)));
             drop(busy);
         })
@@ -76,7 +76,7 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
         Some(result)
     }
 
-    /// Waits until the task has ended; the value is lost where that takes longer than `patience`.
+    /// Waits until the task has ended. If that takes longer than `patience`, the value is lost.
     pub fn wait(&mut self, patience: Duration) -> Option<R> {
         let result = self.wait_for(patience);
         if self.away.take().is_some() {
@@ -85,14 +85,14 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
         result
     }
 
-    /// Waits until the task has ended, `patience` at most.
+    /// Waits until the task has ended, at most for `patience`.
     pub fn wait_for(&mut self, patience: Duration) -> Option<R> {
         let began = Instant::now();
         while self.away.is_some() && began.elapsed() < patience {
             if let Some(result) = self.back() {
                 return Some(result);
             }
-            // it may be for this thread to do
+            // the task may be waiting for this thread
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 std::thread::sleep(LOOK);
             }
@@ -119,7 +119,7 @@ mod tests {
             *number += 1;
             10 * *number
         };
-        // one thread does what it waits for
+        // a single thread executes the task for which it waits
         for (threads, own) in [(1, false), (1, true), (3, false), (3, true)] {
             among(threads, || {
                 let mut task = BackgroundTask::new(1);

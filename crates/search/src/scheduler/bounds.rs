@@ -1,4 +1,4 @@
-//! When the bounds have their turn beside the search, whose share of the work is counted, not timed.
+//! When the bounds have a slice between rounds of the search. Their share is of counted work in repeatable runs.
 
 use crate::bounds::{BoundResult, Bounder, BounderOptions, DeviceUse, Step};
 use crate::elimination::{Gpu, spill_room};
@@ -16,26 +16,26 @@ use std::sync::Arc;
 pub(crate) struct Bounds {
     pub bounder: Bounder,
     pace: Pace,
-    /// Parts of the gap that the stage at work has closed.
+    /// Parts of the gap that the current stage has closed.
     closed: f64,
 }
 
-/// How the bounds progress, as of the last stage.
+/// How well the bounds progress, according to the last stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
-    /// It closed next to nothing of the gap.
+    /// The stage closed almost nothing of the gap.
     Slow,
     Steady,
     Ending,
 }
 
-/// Bytes that bound tables may take; the same everywhere where a run must be repeated.
+/// Returns the bytes that bound tables may use. In a repeatable run they do not depend on the machine.
 pub(crate) fn bound_memory(options: &Options) -> u64 {
     let free = || if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 };
     options.bound_memory.unwrap_or_else(free)
 }
 
-/// Methods and limits of the bounds of a run.
+/// Returns the methods and limits of the bounds of a run.
 pub(crate) fn bounder_options(options: &Options) -> BounderOptions {
     let repeatable = options.rounds.is_some();
     BounderOptions {
@@ -50,7 +50,7 @@ pub(crate) fn bounder_options(options: &Options) -> BounderOptions {
 }
 
 impl Bounds {
-    /// What the options allow; a device takes exact plans that pay there.
+    /// Creates the bounds that the options select. A device computes the exact plans that are faster there.
     pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
         let bounder = Bounder::new(bounder_options(options)).telling(&options.activity);
         let mut bounds = Bounds { bounder, pace: Pace::Steady, closed: 0.0 };
@@ -60,31 +60,31 @@ impl Bounds {
         bounds
     }
 
-    /// From now on a device that searches takes exact plans that pay there.
+    /// Makes a device that also searches compute the exact plans that are faster there.
     pub fn board(&mut self, gpu: Arc<Gpu>) {
         self.bounder.use_device(gpu, DeviceUse::Shared);
     }
 
-    /// One slice; `Some` when it comes to a result. `upper` is the best total known.
+    /// Works on one slice. Returns a result if the slice completes one. `upper` is the incumbent's cost.
     pub fn slice(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Option<BoundResult> {
         if let Step::Result(result) = self.bounder.step(reduced, upper, stop) { Some(*result) } else { None }
     }
 
-    /// Whether slices have turns of their own where others would go on beside the search: the first ones, by which
-    /// small networks are proved, and those that [lead](Self::lead).
+    /// Returns whether slices alternate with the search even if they could run beside it: the first ones, which prove
+    /// small networks, and those that [lead](Self::lead).
     pub fn takes_turns(&self) -> bool {
         self.bounder.spent() < EARLY || self.lead()
     }
 
-    /// Whether they are to have most of the time, or of the threads: exact eliminations, in which all threads take
-    /// part, and branch and bound near its end.
+    /// Returns whether the bounds should have most of the time or of the threads: for exact eliminations, in which all
+    /// threads take part, and for branch and bound near its end.
     pub fn lead(&self) -> bool {
         self.bounder.is_exact() || self.pace == Pace::Ending
     }
 
-    /// Whether the next slice belongs to the bounds, given what the search and they have spent, nanoseconds or work,
-    /// and whether the search has stalled. An affordable exact elimination gets at least half, the first second at
-    /// once.
+    /// Returns whether the next slice belongs to the bounds, given what the search and the bounds have spent, in
+    /// nanoseconds or work, and whether the search has stalled. An affordable exact elimination has at least half, and
+    /// its first second at once.
     pub fn is_due(&self, [search, own]: [u64; 2], stalled: bool) -> bool {
         if self.bounder.is_done() || search == 0 {
             return false;
@@ -100,7 +100,7 @@ impl Bounds {
         own <= (search as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
-    /// A result has closed `part` of the gap. A branch and bound has several until its turn is over.
+    /// Notes that a result has closed `part` of the gap. A branch and bound has several results before its stage ends.
     pub fn note(&mut self, part: f64) {
         self.closed += part;
         if !self.bounder.is_at_work() {

@@ -1,4 +1,4 @@
-//! What the search and the bounds in turn with it have spent, and whose turn it is.
+//! What the search and the alternating bounds have spent, which decides what is next.
 
 use crate::tuning::{
     EARLY,
@@ -8,23 +8,25 @@ use std::time::Instant;
 
 #[derive(Clone, Debug)]
 pub(crate) struct TimeBudget {
-    /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to
-    /// take up to seven times its time, and the search's work is that of all threads.
+    /// Whether spending is in nanoseconds; in a repeatable run it is in work. Counted work of a bound was found to take
+    /// up to seven times its time, and the search's work is that of all threads.
     timed: bool,
-    /// By the search and by the bounds in turn with it.
+    /// Spending of the search and of the alternating bounds.
     spent: [u64; 2],
-    /// By the last slice of bounds, and by all so far, taken turns or not; nothing where that was not looked at.
+    /// Spending of the last slice of bounds.
     slice: u64,
+    /// Spending of all bounds, alternating or not; `None` until it is known.
     noted: Option<u64>,
-    /// Work of the search, and a plug-in heuristic's part of it.
+    /// Work of the search.
     pub search_work: u64,
+    /// Work of the plug-in heuristic, included in `search_work`.
     plugin_work: u64,
     /// Search work at the last better solution.
     improved: u64,
 }
 
 impl TimeBudget {
-    /// Nothing was done yet, on a core whose variables are all visited in `sweep` work.
+    /// Starts with nothing spent. `sweep` is the work of visiting all variables of the reduced problem once.
     pub fn new(timed: bool, sweep: u64) -> Self {
         let slice = sweep.saturating_mul(FIRST_SWEEPS).min(FIRST_SLICE);
         let slice = if timed { slice.max(sweep.saturating_mul(ORDER_SWEEPS)) } else { slice };
@@ -54,17 +56,17 @@ impl TimeBudget {
         self.improved = self.search_work;
     }
 
-    /// Bounds begin to take turns: they owe nothing and have nothing to catch up with.
+    /// Makes bounds alternate from now on: earlier spending of either side does not count.
     pub fn begin_turns(&mut self) {
         (self.spent, self.noted) = ([0; 2], None);
     }
 
-    /// What the search has spent, and what the bounds will have after another slice, of which a unit counts `price`.
+    /// Returns the spending of the search, and that of the bounds after another slice, multiplied by `price`.
     pub fn with_a_slice(&self, price: u64) -> [u64; 2] {
         [self.spent[0], (self.spent[1] + self.slice).saturating_mul(price)]
     }
 
-    /// Whether the search has found nothing for as long as it took to the last solution.
+    /// Returns whether the search has found nothing for as long as it took to find the incumbent.
     pub fn is_stalled(&self) -> bool {
         self.search_work > 2 * self.improved.max(EARLY)
     }
@@ -92,7 +94,7 @@ mod tests {
         assert_eq!(budget.with_a_slice(1), [10, 130]);
         budget.begin_turns();
         assert_eq!(budget.with_a_slice(1), [0, 30]);
-        // what they spent beside a device is no turn
+        // spending beside a device does not count
         budget.note_bounds(1000);
         assert_eq!(budget.with_a_slice(1), [0, 30]);
         budget.note_bounds(1020);

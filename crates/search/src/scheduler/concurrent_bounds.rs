@@ -1,5 +1,5 @@
-//! The bounds in turn with the search, or concurrently: while a device searches, the CPU works on bounds and on the
-//! drivers that no device has ([`DriverGroup`](super::group::DriverGroup)).
+//! The bounds, alternating with the search or concurrent with it. While a device searches, the CPU works on bounds and
+//! on the drivers that have no device version ([`DriverGroup`](super::group::DriverGroup)).
 
 use super::background::BackgroundTask;
 use super::bounds::Bounds;
@@ -18,37 +18,38 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The bounds: in turn with the search, or beside it.
+/// The bounds, alternating or concurrent with the search.
 pub(crate) struct ConcurrentBounds {
     task: BackgroundTask<Bounds, ()>,
-    /// Their own where they have some.
+    /// The threads of the bounds, if they have separate ones.
     threads: Threads,
-    /// The search's, which they have instead of theirs while they lead; nowhere but on the CPU.
+    /// The threads of the search, which the bounds use instead of theirs while they lead; only on the CPU.
     leading: Option<Threads>,
-    /// The core has changed meanwhile, or the device has come.
+    /// Whether the reduced problem has changed during a slice.
     rebased: bool,
+    /// A device that has opened during a slice.
     boards: Option<Arc<Gpu>>,
-    /// What [`Self::widths`] said last.
+    /// The last result of [`Self::widths`].
     widths: (Option<u32>, Option<u32>),
-    /// Ends a slice on its way.
+    /// The flag that ends a slice that is running.
     over: Stop,
     shared: Arc<Shared>,
-    /// Told of what steps beside the search have found and proven.
+    /// Receives the solutions and bounds of concurrent steps.
     incumbent: SharedIncumbent,
 }
 
-/// Between the search and the bounds beside it.
+/// State shared by the search and the concurrent bounds.
 #[derive(Default)]
 struct Shared {
-    /// The best total that the search knows.
+    /// The cost of the search's incumbent.
     upper: AtomicI64,
-    /// No further slice after this one.
+    /// Whether no further slice must begin after the present one.
     recalled: AtomicBool,
-    /// Whether bounds have the search's threads, and the search theirs.
+    /// Whether the bounds and the search have exchanged their threads.
     lead: AtomicBool,
-    /// Whether they have a device at work.
+    /// Whether the bounds are using a device.
     device: AtomicBool,
-    /// Steps that the search has not followed yet.
+    /// Results that the search has not handled yet.
     steps: Mutex<VecDeque<BoundResult>>,
 }
 
@@ -59,7 +60,7 @@ impl Shared {
 }
 
 impl ConcurrentBounds {
-    /// What the options allow; a device takes exact plans that pay there.
+    /// Creates the bounds that the options select. A device computes the exact plans that are faster there.
     pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, incumbent: SharedIncumbent) -> Self {
         let (gpu, threads) = device.unzip();
         let (task, threads) = (BackgroundTask::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
@@ -76,26 +77,26 @@ impl ConcurrentBounds {
         }
     }
 
-    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds
+    /// Makes the bounds concurrent with the search on the CPU, on separate threads, or on those of the search's rounds
     /// while they lead.
     pub fn part(&mut self, parts: &ThreadSplit) {
         (self.threads, self.leading) = (parts.bounds.clone(), Some(parts.search.clone()));
     }
 
-    /// Whether they go on beside the search on the CPU.
+    /// Returns whether the bounds are concurrent with the search on the CPU.
     pub fn are_parted(&self) -> bool {
         self.leading.is_some()
     }
 
-    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come
-    /// before their nodes.
+    /// Leaves a device that the bounds are using to them for as long as the search had it, because the search's
+    /// generations come before their nodes.
     pub fn have_device(&self, as_long_as: Duration) {
         if self.shared.device.load(Ordering::Relaxed) {
             std::thread::sleep(as_long_as.min(LONGEST_TURN));
         }
     }
 
-    /// The threads of the search's next round.
+    /// Returns the threads of the search's next round.
     pub fn for_search(&self) -> Threads {
         match &self.leading {
             Some(_) if self.shared.lead.load(Ordering::Relaxed) => self.threads.clone(),
@@ -104,7 +105,7 @@ impl ConcurrentBounds {
         }
     }
 
-    /// From now on a device searches and takes exact plans that pay there.
+    /// Adds a device that also searches, which computes the exact plans that are faster there.
     pub fn board(&mut self, gpu: Arc<Gpu>, threads: Threads) {
         (self.threads, self.leading) = (threads, None);
         match self.here() {
@@ -116,19 +117,20 @@ impl ConcurrentBounds {
         }
     }
 
-    /// Another device takes the place of the one that has failed.
+    /// Replaces a device that has failed.
     pub fn change_device(&mut self, gpu: Arc<Gpu>) {
         self.board(gpu, self.threads.clone());
     }
 
-    /// The bounds, unless they are at work elsewhere.
+    /// Returns the bounds, unless a concurrent task has them.
     pub fn here(&mut self) -> Option<&mut Bounds> {
         self.task.here()
     }
 
-    /// Begins slices on a thread of their own, unless they are on their way or nothing is left. They go on until
-    /// recalled or a notice: one slice a round left threads idle beside device rounds of two seconds. `one` is for
-    /// large problems, where the search made a tenth fewer moves otherwise.
+    /// Begins slices on a separate thread, unless some are running or nothing is left to do. They continue until they
+    /// are recalled or there is a notice, because one slice per round left threads idle beside device rounds of two
+    /// seconds. `one` limits them to one slice on large problems, on which the search made a tenth fewer moves
+    /// otherwise.
     pub fn begin(&mut self, core: &ReducedProblem, upper: Cost, one: bool, stop: &Stop) {
         self.shared.upper.store(upper, Ordering::Relaxed);
         if self.here().is_none_or(|bounds| bounds.bounder.is_done()) {
@@ -153,7 +155,7 @@ impl ConcurrentBounds {
                     if let Some(assignment) = step.assignment.as_ref().filter(|_| !step.reduced.reducer.is_relaxed()) {
                         incumbent.found(step.reduced.problem.cost(assignment));
                     }
-                    // it speaks of what is better than the best total then known
+                    // the bound holds for solutions better than the incumbent of that time
                     incumbent.proved(step.lower.min(upper));
                     shared.steps().push_back(step);
                 }
@@ -171,23 +173,23 @@ impl ConcurrentBounds {
         self.task.begin(&own, slices);
     }
 
-    /// They have ended by an internal error: there are none any more.
+    /// Loses the bounds after an internal error.
     pub fn lose(&mut self, what: String) {
         self.task.lose(what);
     }
 
-    /// Why they are gone for good, told once.
+    /// Returns why the bounds were lost, once.
     pub fn take_lost(&mut self) -> Option<String> {
         let lost = self.task.take_lost();
         if lost.is_some() {
-            // what they had at work is free
+            // the threads and the device that they used are free
             self.shared.lead.store(false, Ordering::Relaxed);
             self.shared.device.store(false, Ordering::Relaxed);
         }
         lost
     }
 
-    /// The next step of slices beside the search.
+    /// Returns the next result of concurrent slices.
     pub fn finished(&mut self) -> Option<BoundResult> {
         if self.task.back().is_some() {
             if std::mem::take(&mut self.rebased) {
@@ -200,18 +202,18 @@ impl ConcurrentBounds {
         self.shared.steps().pop_front()
     }
 
-    /// Slices beside the search end with the one at work.
+    /// Ends concurrent slices after the present one.
     pub fn recall(&self) {
         self.shared.recalled.store(true, Ordering::Relaxed);
     }
 
-    /// There is no device any more: slices are for everybody's threads again.
+    /// Handles the loss of the device: slices use the shared threads again.
     pub fn lose_device(&mut self) {
         self.recall();
         (self.threads, self.leading, self.boards) = (Threads::default(), None, None);
     }
 
-    /// The core has changed: what has not begun is planned again.
+    /// Notes that the reduced problem has changed: what has not begun is planned again.
     pub fn rebase(&mut self) {
         self.recall();
         match self.here() {
@@ -220,13 +222,13 @@ impl ConcurrentBounds {
         }
     }
 
-    /// The run is over: ends a slice on its way. One that does not hear of it is left alone.
+    /// Ends a running slice at the end of the run. A slice that does not react is abandoned.
     pub fn finish(&mut self) {
         self.over.set(Cause::Time);
         let _ = self.task.wait_for(PATIENCE);
     }
 
-    /// The best z of a finished step and the induced width of the best order, as far as they have come back.
+    /// Returns the best z of a finished step and the induced width of the best order, as far as they are known.
     pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
         if let Some(bounds) = self.task.here() {
             self.widths = (bounds.bounder.best_z(), bounds.bounder.induced_width());
@@ -242,7 +244,7 @@ mod tests {
     use crate::reduce::Reducer;
     use std::time::Instant;
 
-    /// All steps that follow from one beginning, up to the one that decides.
+    /// Returns all results after one start, up to the one that decides the run.
     fn steps(incumbent: &SharedIncumbent, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
         let mut bounds = ConcurrentBounds::new(&Options::default(), None, incumbent.clone());
         bounds.begin(core, upper, false, stop);
@@ -271,7 +273,7 @@ mod tests {
         let open = SharedIncumbent::new(network.top(), &stop);
         let found = steps(&open, &core, network.top(), &stop);
         let best = found.iter().map(|step| step.lower).max().expect("elimination is exact");
-        // an exact elimination comes with an assignment that meets it
+        // an exact elimination returns an assignment of that cost
         let is_found = found.iter().any(|step| step.assignment.as_ref().is_some_and(|a| core.problem.cost(a) == best));
         assert!(best < network.top() && is_found && open.closed().is_set(), "{best}");
 

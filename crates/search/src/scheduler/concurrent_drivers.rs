@@ -1,5 +1,5 @@
-//! Drivers beside those that take turns, with a pool of their own: on the CPU those that no device has, and on each
-//! further device of a list all that a device has. What they exchange are assignments, kilobytes between rounds.
+//! Drivers concurrent with the alternating ones, with a separate pool: on the CPU those that have no device version,
+//! and on each further device all that have one. They exchange assignments, kilobytes between rounds.
 
 use super::background::BackgroundTask;
 use super::portfolio::{Lost, Portfolio};
@@ -24,29 +24,29 @@ pub(super) struct ConcurrentDrivers {
     over: Stop,
 }
 
-/// How their rounds go with those of the others.
+/// How concurrent rounds relate to the alternating ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// One after the other, once there is something to build on.
+    /// Free-running, once the pool has an elite to start from.
     Follow,
-    /// One after the other.
+    /// Free-running.
     Free,
-    /// One for each of theirs, with what was known when that began: a run that must be repeated depends neither on
-    /// threads nor on which device is faster.
+    /// One round for each alternating round, with the pool at its beginning. A repeatable run then depends neither on
+    /// threads nor on the speeds of devices.
     InStep,
 }
 
-/// What is left of drivers whose rounds have ended.
+/// What remains of drivers whose rounds have ended.
 pub(super) struct Ended {
-    /// None where they did not come back.
+    /// The drivers; `None` if they did not return.
     pub drivers: Option<Portfolio>,
     pub effort: Effort,
     pub lost: Vec<Lost>,
-    /// Why their device is gone.
+    /// The failure of their device, if it failed.
     pub failed: Option<DeviceError>,
 }
 
-/// What both sides know, and what the drivers did since they were last asked.
+/// The shared pool, and what the drivers did since the last collection.
 #[derive(Default)]
 struct Found {
     pool: Pool,
@@ -54,7 +54,7 @@ struct Found {
     source: &'static str,
     population: usize,
     lost: Vec<Lost>,
-    /// The device has failed: no round begins any more.
+    /// The failure of the device, after which no round begins.
     failed: Option<DeviceError>,
 }
 
@@ -70,7 +70,7 @@ impl ConcurrentDrivers {
         ConcurrentDrivers { drivers, threads, pace, found: Arc::default(), over: Stop::new() }
     }
 
-    /// On a device, whose work on the host, as forests, `threads` of the CPU share.
+    /// Creates drivers of a device, with `threads` CPU threads for the work on the host, such as building forests.
     pub fn of_device(drivers: Portfolio, threads: usize, pace: Pace) -> Self {
         let threads = Threads::start(threads.max(1));
         let failed = || DeviceError::Unusable("the system has no thread for it".into());
@@ -80,7 +80,7 @@ impl ConcurrentDrivers {
         drivers
     }
 
-    /// Begins rounds with what both sides know, where none are under way.
+    /// Begins rounds with the shared pool, unless some are running.
     pub fn begin(&mut self, context: &Arc<SearchContext>, pool: &Pool, incumbent: &SharedIncumbent, stop: &Stop) {
         if self.drivers.here().is_none_or(|drivers| drivers.is_empty()) {
             return;
@@ -101,8 +101,8 @@ impl ConcurrentDrivers {
         self.drivers.begin(&own, task);
     }
 
-    /// Lets both sides know what the other has found; a round that is in step is waited for. Returns which driver found
-    /// the best and what was done.
+    /// Exchanges the elites of both sides. Waits for a round that is in step. Returns the driver that found the best
+    /// elite and what was done.
     pub fn collect(&mut self, pool: &mut Pool) -> (&'static str, Effort) {
         if self.is_in_step() {
             let _ = self.drivers.wait(Duration::MAX);
@@ -113,25 +113,25 @@ impl ConcurrentDrivers {
         (found.source, std::mem::take(&mut found.effort))
     }
 
-    /// Whether no round is under way.
+    /// Returns whether no round is running.
     #[cfg(test)]
     pub fn is_here(&mut self) -> bool {
         self.drivers.here().is_some()
     }
 
-    /// Tells rounds under way to end.
+    /// Requests that running rounds end.
     pub fn recall(&self) {
         self.over.set(Cause::Time);
     }
 
-    /// Ends the rounds under way. What they found stays where it is.
+    /// Ends the running rounds. Their elites stay in the separate pool.
     pub fn halt(&mut self) -> Option<&mut Portfolio> {
         self.recall();
         let _ = self.drivers.wait(PATIENCE);
         self.drivers.here()
     }
 
-    /// Ends the rounds under way, and is no more.
+    /// Ends the running rounds and returns the drivers, their effort and their failures.
     pub fn end(mut self, pool: &mut Pool) -> Ended {
         let _ = self.halt();
         let (_, effort) = self.collect(pool);
@@ -145,17 +145,17 @@ impl ConcurrentDrivers {
         lost.extend(self.drivers.take_lost().map(|what| Lost { source: "drivers", what }));
     }
 
-    /// Why the device is gone.
+    /// Returns why the device failed, if it did.
     pub fn failure(&self) -> Option<DeviceError> {
         lock(&self.found).failed.clone()
     }
 
-    /// Whether its rounds are those of the others: together they take as long as the longest.
+    /// Returns whether each round belongs to an alternating one: together they take as long as the longest.
     pub fn is_in_step(&self) -> bool {
         self.pace == Pace::InStep
     }
 
-    /// States after the last round.
+    /// Returns the number of states after the last round.
     pub fn population(&self) -> usize {
         lock(&self.found).population
     }
@@ -187,7 +187,7 @@ fn rounds(
         threads::panic_on_purpose("drivers");
         let (source, mut effort) = drivers.round(context, &mut pool, over);
         if drivers.is_empty() {
-            // the others go on
+            // the other drivers continue
             effort.fault = None;
         }
         let mut found = lock(found);
@@ -211,7 +211,7 @@ fn rounds(
     }
 }
 
-/// What was found is whole after each round, whatever became of a later one.
+/// Locks `found`, whose contents are complete after each round, even if a later one panicked.
 fn lock(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
     found.lock().unwrap_or_else(PoisonError::into_inner)
 }

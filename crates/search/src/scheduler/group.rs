@@ -1,7 +1,8 @@
-//! The drivers of a run. On few threads of the CPU they take turns. Beside a device those that it does not have go on
-//! by themselves: in turn with it they kept it waiting a quarter of the time, and had little themselves
-//! (results/notes/search-cuda.md). On many threads those do that leave most of them idle. Where there are several
-//! devices the first one's drivers take turns here, and each of the others has drivers of its own.
+//! The drivers of a run. On few threads of the CPU they alternate. Beside a device, drivers without a device version
+//! run concurrently: alternating with the device they kept it waiting a quarter of the time, and had little time
+//! themselves (results/notes/search-cuda.md). On many threads, drivers that leave most of them idle also run
+//! concurrently. With several devices, the first one's drivers alternate here, and each further device has separate
+//! drivers.
 
 use super::concurrent_drivers::{ConcurrentDrivers, Ended, Pace};
 use super::portfolio::{Lost, Portfolio};
@@ -17,26 +18,26 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Drivers that take turns, and those that run beside them.
+/// The alternating and the concurrent drivers of a run.
 pub(crate) struct DriverGroup {
     pub turns: Portfolio,
     concurrent: Option<ConcurrentDrivers>,
-    /// Those of further devices, in the order of the list.
+    /// The drivers of further devices, in the order of the device list.
     others: Vec<ConcurrentDrivers>,
     /// The numbers of the further devices; `None` is the CPU.
     ordinals: Vec<Option<usize>>,
     /// Further devices that failed while they shared the first one's work, not yet reported.
     failed: Vec<LostDevice>,
-    /// Told of what is found beside the rounds.
+    /// Receives the solutions of concurrent rounds.
     incumbent: SharedIncumbent,
-    /// What ended by an internal error, and what that said.
+    /// Drivers that ended by an internal error, with its message.
     lost: Vec<Lost>,
-    /// By those that have ended since the last round.
+    /// Effort of drivers that have ended since the last round.
     done: Effort,
 }
 
 impl DriverGroup {
-    /// The drivers that the options name; with `threads` for them some of them work beside a device.
+    /// Creates the drivers that the options select. With `threads`, some of them run concurrently with a device.
     pub fn new(
         options: &Options,
         device: &Opened,
@@ -49,7 +50,7 @@ impl DriverGroup {
             threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(options, rng), threads, Pace::Follow));
         let pace = if options.rounds.is_some() { Pace::InStep } else { Pace::Free };
         let each = rayon::current_num_threads() / (1 + device.others.len());
-        // those that no device has are there once
+        // drivers without a device version exist once
         let drivers = device.others.iter().map(|cuda| Portfolio::new(options, cuda.clone(), true, rng));
         let others = drivers.map(|drivers| ConcurrentDrivers::of_device(drivers, each, pace)).collect();
         let ordinals = device.others.iter().map(|cuda| cuda.as_ref().map(|cuda| cuda.info.ordinal)).collect();
@@ -57,12 +58,12 @@ impl DriverGroup {
         DriverGroup { turns, concurrent, others, ordinals, failed, incumbent, lost, done }
     }
 
-    /// Those that need few threads go on by themselves from now on, on `threads`.
+    /// Makes the drivers that need few threads concurrent from now on, on `threads`.
     pub fn split(&mut self, threads: Threads) {
         self.concurrent = Some(ConcurrentDrivers::new(self.turns.split(), threads, Pace::Follow));
     }
 
-    /// Drivers of devices take over: what the others found is in the pool, what they were told is told again.
+    /// Replaces the drivers by those of the device. The elites are in the pool; the last guidance is repeated.
     pub fn hand_over(
         &mut self,
         options: &Options,
@@ -82,8 +83,9 @@ impl DriverGroup {
         }
     }
 
-    /// The device has failed: the next one's drivers take turns here, with those that no device has. Without one all
-    /// take turns. Returns why the next one is gone as well, if it is.
+    /// Handles the failure of the device: the next device's drivers alternate here, with those that have no device
+    /// version. Without another device all drivers alternate. Returns the failure of the next device, if it has failed
+    /// as well.
     pub fn lose_device(&mut self, pool: &mut Pool) -> Option<DeviceError> {
         if self.others.is_empty() {
             let concurrent = self.concurrent.take()?;
@@ -102,7 +104,7 @@ impl DriverGroup {
         failed
     }
 
-    /// Ends what goes on beside the rounds; returns the drivers, and why their device is gone.
+    /// Ends concurrent rounds. Returns the drivers, and the failure of their device.
     fn end(&mut self, beside: ConcurrentDrivers, pool: &mut Pool) -> (Option<Portfolio>, Option<DeviceError>) {
         let Ended { drivers, effort, lost, failed } = beside.end(pool);
         self.done.add(&effort);
@@ -110,7 +112,7 @@ impl DriverGroup {
         (drivers, failed)
     }
 
-    /// A further device that has failed, by its place among those: its drivers are no more.
+    /// Removes a further device that has failed. Returns its index among the further devices and the error.
     pub fn take_failed(&mut self, pool: &mut Pool) -> Option<(usize, DeviceError)> {
         let shared = self.failed.pop().and_then(|LostDevice { ordinal, error }| {
             Some((self.ordinals.iter().position(|&other| other == Some(ordinal))?, error))
@@ -123,7 +125,7 @@ impl DriverGroup {
         Some((place, error))
     }
 
-    /// Which drivers have ended by an internal error, told once.
+    /// Returns the drivers that have ended by an internal error, once.
     pub fn take_lost(&mut self) -> Vec<Lost> {
         self.lost.extend(self.turns.take_lost());
         for beside in self.concurrent.iter_mut().chain(&mut self.others) {
@@ -132,8 +134,8 @@ impl DriverGroup {
         std::mem::take(&mut self.lost)
     }
 
-    /// One round of one driver, and what others did meanwhile. Returns which driver found the best, or else made the
-    /// round, and all that was done.
+    /// Makes one round of one driver and collects the concurrent work. Returns the driver that found the best elite, or
+    /// else made the round, and the total effort.
     pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         if !self.turns.shares_devices(context) {
             self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.incumbent, stop));
@@ -158,8 +160,8 @@ impl DriverGroup {
         (source, effort)
     }
 
-    /// The run ends: waits for rounds under way, and says which driver found the best of what comes in, and what was
-    /// done until then.
+    /// Ends the rounds at the end of the run. Returns the driver that found the best elite among those that arrived,
+    /// and the effort up to then.
     pub fn finish(&mut self, pool: &mut Pool) -> (Option<&'static str>, Effort) {
         self.recall();
         let mut source = None;
@@ -176,12 +178,12 @@ impl DriverGroup {
         (source, done)
     }
 
-    /// Tells rounds under way to end.
+    /// Requests that running rounds end.
     fn recall(&self) {
         self.concurrent.iter().chain(&self.others).for_each(ConcurrentDrivers::recall);
     }
 
-    /// States of all devices.
+    /// Returns the number of states on all devices.
     pub fn population(&self) -> usize {
         self.turns.population() + self.others.iter().map(ConcurrentDrivers::population).sum::<usize>()
     }

@@ -1,4 +1,4 @@
-//! Drivers that take turns, and those beside them.
+//! Alternating and concurrent drivers.
 
 use super::*;
 use crate::core::driver::Driver;
@@ -11,7 +11,7 @@ use fangs_testing::cores::price;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// A grid of 36 variables with five values each.
+/// Returns a grid of 36 variables with five values each.
 fn context(seed: u64) -> Arc<SearchContext> {
     field_of(&[("side", "6"), ("d", "5")], seed)
 }
@@ -27,14 +27,14 @@ fn shared_incumbent() -> SharedIncumbent {
     SharedIncumbent::new(FORBIDDEN, &Stop::new())
 }
 
-/// A group as on a device, without one.
+/// Returns a group as on a device, without one.
 fn group_of(threads: usize, rng: &mut Rng) -> DriverGroup {
     let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let threads = workers.install(|| ThreadSplit::beside_device(true, &context(1))).drivers;
     DriverGroup::new(&Options::default(), &Opened::default(), threads, shared_incumbent(), rng)
 }
 
-/// One whose drivers of the CPU are beside the others.
+/// Returns a group whose CPU drivers are concurrent.
 fn group(rng: &mut Rng) -> DriverGroup {
     group_of(2, rng)
 }
@@ -64,7 +64,7 @@ fn what_is_found_beside_comes_in_and_what_is_known_goes_out() {
     assert!(work > 0 && concurrent.halt().is_some());
     let _ = concurrent.collect(&mut pool);
     assert!(energies_are_those_of(&context, &pool));
-    // a caller that waits for a round hears that the bound is met
+    // a caller that waits for a round learns that the gap is closed
     let best = pool.allowed().expect("nothing is forbidden").energy.total;
     incumbent.proved(context.constant + best);
     assert!(incumbent.closed().is_set());
@@ -130,7 +130,7 @@ fn without_the_device_all_take_turns() {
     assert!(energies_are_those_of(&context, &pool));
 }
 
-/// Finds the assignment of all `value` at each round, and fails at the one of that number.
+/// A driver that finds the assignment of all `value` in each round, and whose device fails in round `fails`.
 struct Finds {
     value: u16,
     fails: usize,
@@ -163,7 +163,7 @@ fn finds(value: u16, fails: usize, takes: Duration) -> Portfolio {
     Portfolio::of(drivers)
 }
 
-/// A group of three devices that fail at these rounds.
+/// Returns a group of three devices that fail in these rounds.
 fn three(fails: [usize; 3], pace: Pace, takes: Duration) -> DriverGroup {
     let mut group = DriverGroup {
         turns: finds(0, fails[0], Duration::ZERO),
@@ -226,11 +226,11 @@ fn what_devices_find_in_a_round_is_known_after_it_however_long_they_take() {
         let (mut group, mut pool) = (three([NEVER; 3], Pace::InStep, takes), Pool::default());
         for round in 1..4 {
             let (_, effort) = group.round(&context, &mut pool, &Stop::new());
-            // what takes turns has two of the assignments, one a round
+            // the alternating driver contributes two of the assignments, one per round
             let known = pool.elites().iter().map(|elite| elite.values[0]).collect::<std::collections::BTreeSet<_>>();
             assert!(known.is_superset(&[1, 2].into()) && known.len() == 2 + round.min(2), "{known:?}");
             assert_eq!((effort.moves, group.population()), (3, 3));
-            // side by side they take as long as the longest: that of 4 or of 2
+            // concurrent rounds take as long as the longest: that of 4 or of 2
             assert!(effort.work == 16 || effort.work == 4, "{}", effort.work);
         }
         assert!(energies_are_those_of(&context, &pool));
@@ -254,7 +254,7 @@ fn a_further_device_that_fails_leaves_the_others_at_work() {
         assert_eq!(failed, (0, DeviceError::Unusable("1 broke".into())));
         assert!(pace == Pace::Free || rounds == 3);
         assert!(group.take_failed(&mut pool).is_none() && group.others.len() == 1);
-        // the last one still tells what it finds
+        // the last device still reports its elites
         let mut pool = Pool::default();
         while !pool.elites().iter().any(|elite| elite.values[0] == 2) {
             let _ = group.round(&context, &mut pool, &Stop::new());
@@ -276,7 +276,7 @@ fn the_next_device_takes_the_place_of_the_first() {
         sources.dedup();
         assert_eq!(sources, ["finds", "other"], "what no device has goes on, too");
         assert!(group.lose_device(&mut pool).is_none());
-        // what those that are gone did is told with the next round
+        // the effort of lost drivers is reported with the next round
         let moves = [(); 2].map(|()| group.round(&context, &mut pool, &Stop::new()).1.moves);
         assert!(group.others.is_empty() && moves[0] >= 1 && moves[1] == 1, "{moves:?}");
     }

@@ -1,4 +1,4 @@
-//! Who works next, how long, and on which threads: drivers, bounds and background tasks of a run.
+//! The scheduler of a run: which driver, bound or background task works next, for how long, and on which threads.
 
 pub(crate) mod background;
 pub(crate) mod bounds;

@@ -1,5 +1,5 @@
-//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately
-//! ([`Shares`]).
+//! The alternating drivers. Each round goes to one of them, with more work for those that improved the best solution
+//! lately ([`Shares`]).
 
 use super::shares::Shares;
 use crate::activity::Activity;
@@ -23,30 +23,30 @@ use crate::tuning::{
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The drivers of a run and what they earn.
+/// The drivers of a run and their shares.
 #[derive(Default)]
 pub(crate) struct Portfolio {
     drivers: Vec<Member>,
-    /// Where the driver of a round is told.
+    /// Where the driver of a round is reported.
     activity: Activity,
-    /// Whether shares are of time and not of counted work: where a run need not be repeated. Drivers' units differ by a
-    /// factor of two on the CPU, and by more on a device (results/notes/cpu.md).
+    /// Whether shares are of time and not of counted work; they are unless the run must be repeatable. Drivers' units
+    /// differ by a factor of two on the CPU, and by more on a device (results/notes/cpu.md).
     timed: bool,
-    /// Whose kernels drivers need not wait for.
+    /// The device, if drivers whose kernels are still being compiled are passed over.
     device: Option<Arc<Cuda>>,
-    /// What drivers were last told to build on.
+    /// The guidance that drivers received last.
     guide: Option<Arc<Outcome>>,
-    /// Begun with the first round, and again once an allowed assignment is known.
     /// Whether other drivers work at the same time, so that these wait if none of them fits.
     is_beside: bool,
+    /// Made with the first round, and again when the first feasible assignment is found.
     shares: Option<Shares>,
     solved: bool,
-    /// Whose round the last one was, if it found something better: the next of the first ones is his, too.
+    /// The driver of the last round if it improved the pool; it may then have the next of the first rounds, too.
     winner: Option<usize>,
     rounds: u64,
-    /// What the first ones took.
+    /// The time of the first rounds.
     opening: Duration,
-    /// And until they last found something better.
+    /// The value of `opening` at their last improvement.
     better: Duration,
     work: u64,
     lost: Vec<Lost>,
@@ -69,7 +69,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Returns the work that the driver does until `end` at its pace so far, which includes turns of others; `None`
+    /// Returns the work that the driver does until `end` at its present pace, which includes rounds of others; `None`
     /// before it has done any.
     fn until(self, end: Instant) -> Option<u64> {
         let (now, before) = (Instant::now(), self.since.elapsed().as_secs_f64());
@@ -78,21 +78,21 @@ impl Pace {
     }
 }
 
-/// Who has ended by an internal error.
+/// A driver that ended by an internal error.
 pub(crate) struct Lost {
-    /// The driver, or `drivers` where it is not known which.
+    /// The driver's name, or `drivers` if it is not known which.
     pub source: &'static str,
     pub what: String,
 }
 
 impl Portfolio {
-    /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they
-    /// work [beside](Self::concurrent) one.
+    /// Creates the drivers that the options select, each with its random streams. With `split`, those without a device
+    /// version are omitted, because they run [concurrently](Self::concurrent).
     pub fn new(options: &Options, device: Option<Arc<Cuda>>, split: bool, rng: &mut Rng) -> Self {
         Self::from_setup(options, options.setup(device, rng), split)
     }
 
-    /// Makes the drivers of the first of several devices; the further devices may share its work.
+    /// Creates the drivers of the first of several devices, which may share its work.
     pub fn sharing(options: &Options, device: &Opened, split: bool, rng: &mut Rng) -> Self {
         let setup = Setup { partners: device.partners(), ..options.setup(device.cuda.clone(), rng) };
         Self::from_setup(options, setup, split)
@@ -105,14 +105,14 @@ impl Portfolio {
             drivers: members(options.driver, &mut setup, |driver| !split || driver.on_device),
             activity: options.activity.clone(),
             timed,
-            // kernels of a run that is to be repeated are waited for
+            // a repeatable run waits for kernels
             device: device.filter(|_| timed),
             opening: if timed { Duration::ZERO } else { FIRST_TIME },
             ..Portfolio::default()
         }
     }
 
-    /// These drivers, in turns of equal work: each with its name and whether devices have it.
+    /// Creates a portfolio of these drivers, each with its name and whether it has a device version, with equal work.
     #[cfg(test)]
     pub fn of(drivers: Vec<(&'static str, bool, Box<dyn Driver>)>) -> Self {
         let member = |(name, on_device, driver)| Member { name, on_device, driver, begun: false, pace: None };
@@ -120,18 +120,18 @@ impl Portfolio {
         Portfolio { drivers, rounds: FIRST, opening: FIRST_TIME, ..Portfolio::default() }
     }
 
-    /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take
-    /// turns so that a run can be repeated.
+    /// Returns whether some drivers may run concurrently: not if a single driver is selected, nor in a repeatable run,
+    /// in which all alternate.
     pub fn may_split(options: &Options) -> bool {
         options.driver == DriverChoice::PORTFOLIO && options.rounds.is_none()
     }
 
-    /// The drivers that no device has, to work beside those that are on one.
+    /// Creates the drivers without a device version, to run concurrently with those of a device.
     pub fn concurrent(options: &Options, rng: &mut Rng) -> Self {
         Self::without_opening(members(options.driver, &mut options.setup(None, rng), |driver| driver.beside_device))
     }
 
-    /// Drivers that have threads of their own wait for no others.
+    /// Creates a portfolio of concurrent drivers, which has no first rounds.
     fn without_opening(drivers: Vec<Member>) -> Self {
         let (rounds, opening, work) = (FIRST, FIRST_TIME, u64::MAX / 2);
         Portfolio { drivers, timed: true, is_beside: true, rounds, opening, work, ..Portfolio::default() }
@@ -141,7 +141,7 @@ impl Portfolio {
         self.drivers.is_empty()
     }
 
-    /// Who has ended by an internal error, told once.
+    /// Returns the drivers that have ended by an internal error, once.
     pub fn take_lost(&mut self) -> Vec<Lost> {
         std::mem::take(&mut self.lost)
     }
@@ -160,12 +160,12 @@ impl Portfolio {
         self.rounds < FIRST || self.opening < FIRST_TIME
     }
 
-    /// Returns whether a driver works on all devices on this core.
+    /// Returns whether a driver works on all devices on this problem.
     pub fn shares_devices(&self, context: &SearchContext) -> bool {
         self.drivers.iter().any(|member| member.driver.shares_devices(context))
     }
 
-    /// Whether a driver can make moves on a core.
+    /// Returns whether a driver can make moves on a problem.
     pub fn can_move(&self, context: &SearchContext) -> bool {
         let is_alone = self.drivers.len() == 1;
         self.drivers
@@ -173,7 +173,7 @@ impl Portfolio {
             .any(|Member { driver, .. }| may_help(&**driver, context, is_alone) && driver.can_move(context))
     }
 
-    /// One round of one driver; returns its name and what it did.
+    /// Makes one round of one driver. Returns its name and its effort.
     pub fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         if let Some(opened) = self.open_run(context, pool, stop) {
             return opened;
@@ -190,7 +190,7 @@ impl Portfolio {
         }
     }
 
-    /// Lets the first driver that has a way to open the run from the solution that is there already.
+    /// Lets the first driver that can do so open the run from the present solution.
     fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<(&'static str, Effort)> {
         if self.rounds > 0 || self.drivers.len() < 2 || pool.elites().is_empty() {
             return None;
@@ -210,10 +210,10 @@ impl Portfolio {
         None
     }
 
-    /// Returns whose turn it is; `None` if there is nothing to do but to wait.
+    /// Returns the index of the driver of the next round; `None` if there is nothing to do but to wait.
     fn choose(&mut self, context: &SearchContext, pool: &Pool) -> Option<usize> {
         let opens = self.is_opening();
-        // nothing better for a third of the time before
+        // no improvement for a third of the time before it
         let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
         let free: Vec<bool> = self.drivers.iter().map(|member| self.is_free(&*member.driver, context, pool)).collect();
         let may = |turn: usize| free[turn];
@@ -236,7 +236,7 @@ impl Portfolio {
         })
     }
 
-    /// Whether a driver may have a round now.
+    /// Returns whether a driver may have a round now.
     fn is_free(&self, driver: &dyn Driver, context: &SearchContext, pool: &Pool) -> bool {
         may_help(driver, context, self.drivers.len() == 1)
             && driver.fits(context, pool)
@@ -244,14 +244,14 @@ impl Portfolio {
             && !self.waits(driver, context)
     }
 
-    /// Whether a driver's kernels are on their way.
+    /// Returns whether a driver's kernels are being compiled.
     fn waits(&self, driver: &dyn Driver, context: &SearchContext) -> bool {
         let coming = |cuda: &Arc<Cuda>, source| matches!(cuda.poll(&source, Duration::ZERO), Ok(None));
         let kernels = || driver.kernels(context);
         self.device.as_ref().is_some_and(|cuda| kernels().is_some_and(|source| coming(cuda, source)))
     }
 
-    /// A round of a driver, and what follows from it for the next ones.
+    /// Makes a round of a driver and updates the shares.
     fn take_turn(
         &mut self,
         turn: usize,
@@ -278,12 +278,12 @@ impl Portfolio {
         let Pace { work, .. } = pace.get_or_insert_with(|| Pace { since: Instant::now(), work: 0 });
         *work += if is_first { 0 } else { effort.work };
         let spent = match began.elapsed().as_nanos() as u64 {
-            // a first round compiles kernels and makes room
+            // a first round includes compilation and allocation
             elapsed if self.timed && is_first => elapsed.min(effort.work),
             elapsed if self.timed => elapsed,
             _ => effort.work,
         };
-        // what the first rounds are better by than nothing says nothing
+        // gains of the first rounds are not comparable, because they start from nothing
         if opens {
             self.opening = self.opening.saturating_add(began.elapsed());
             if pool.best() < before {
@@ -304,12 +304,12 @@ impl Portfolio {
         self.guide = Some(outcome);
     }
 
-    /// What drivers were last told to build on.
+    /// Returns the guidance that drivers received last.
     pub fn told(&mut self) -> Option<Arc<Outcome>> {
         self.guide.take()
     }
 
-    /// Parts with the drivers that need few threads, which go on beside the others from now on.
+    /// Splits off the drivers that need few threads, which run concurrently from now on.
     pub fn split(&mut self) -> Portfolio {
         let all = std::mem::take(&mut self.drivers).into_iter();
         let (few, many) = all.partition(|member| member.driver.needs_few_threads());
@@ -317,13 +317,13 @@ impl Portfolio {
         Self::without_opening(few)
     }
 
-    /// Those that no device has.
+    /// Returns the drivers without a device version.
     pub fn without_device(mut self) -> Portfolio {
         self.drivers.retain(|member| !member.on_device);
         self
     }
 
-    /// Takes drivers in again: from now on all take turns.
+    /// Takes drivers in again, which alternate from now on.
     pub fn join(&mut self, others: Portfolio) {
         self.drivers.extend(others.drivers);
         self.lost.extend(others.lost);
@@ -335,12 +335,12 @@ impl Portfolio {
         self.drivers.iter_mut().for_each(|member| member.driver.rebase(context, translate));
     }
 
-    /// What drivers go on from after a stop.
+    /// Returns the states from which drivers can continue after a stop.
     pub fn states(&self) -> Vec<(&'static str, DriverState<Elite>)> {
         self.drivers.iter().filter_map(|member| Some((member.name, member.driver.state()?))).collect()
     }
 
-    /// The driver of that name goes on from there.
+    /// Restores the state of a driver.
     pub fn resume(&mut self, name: &str, context: &SearchContext, state: DriverState<Elite>) {
         if let Some(member) = self.drivers.iter_mut().find(|member| member.name == name) {
             member.driver.resume(context, state);
@@ -352,18 +352,18 @@ impl Portfolio {
     }
 }
 
-/// The shares that drivers begin with.
+/// Returns the initial shares of drivers.
 fn shares(drivers: &[Member], context: &SearchContext, pool: &Pool) -> Shares {
     let of = |member: &Member| (member.driver.weight(context, pool), member.driver.floor(context, pool));
     Shares::new(drivers.iter().map(of).collect())
 }
 
-/// Whether a core has what a driver reads, and it is not of a kind that others lead on, unless the driver is alone.
+/// Returns whether a problem has what a driver reads, and is not of a kind that others search, unless it is alone.
 fn may_help(driver: &dyn Driver, context: &SearchContext, is_alone: bool) -> bool {
     !driver.reads_tables() || context.is_for_tables() || is_alone && context.has_tables()
 }
 
-/// Those of the drivers that are asked for which `take_part`.
+/// Creates the selected drivers for which `take_part` holds.
 fn members(asked: DriverChoice, setup: &mut Setup<'_>, take_part: impl Fn(&Entry) -> bool) -> Vec<Member> {
     let named = asked.drivers().filter(|driver| take_part(driver));
     let member = |entry: &Entry| {
@@ -441,7 +441,7 @@ mod tests {
         assert!(until(1000).is_some_and(|work| (490..=500).contains(&work)));
     }
 
-    /// A driver that fits no core.
+    /// A driver that fits no problem.
     struct Misfit;
 
     impl Driver for Misfit {
@@ -478,7 +478,7 @@ mod tests {
         let mut rng = Rng::new(1);
         let problem = Arc::new(random_dense(&mut rng));
         let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
-        // shares of counted work, which no other program's load changes
+        // shares of counted work, which do not depend on the machine's load
         let options = Options { heuristic: Some(Arc::new(MinConflicts)), rounds: Some(2000), ..Options::default() };
         let mut portfolio = Portfolio::new(&options, None, false, &mut rng);
         let mut pool = Pool::default();

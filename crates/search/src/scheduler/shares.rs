@@ -1,6 +1,6 @@
-//! Work shared out among drivers by what they gained for theirs. Shares are of work and not of rounds, because a round
-//! of annealing may be ten of tabu search; and gains are what the best solution became cheaper by, because an
-//! improvement in every short round may be less than one in a long round. Both were tried (results/notes/coloring.md).
+//! Shares of work for drivers by their gain per work. Shares are of work and not of rounds, because a round of
+//! annealing may take as long as ten of tabu search. Gains are decreases of the best cost, because improvements in
+//! every short round may total less than one in a long round. Both alternatives were tried (results/notes/coloring.md).
 
 use crate::tuning::shares::{BELIEF, FADING, FLOOR, PERIOD, SHARPNESS};
 
@@ -8,19 +8,22 @@ use crate::tuning::shares::{BELIEF, FADING, FLOOR, PERIOD, SHARPNESS};
 pub(crate) struct Shares {
     shares: Vec<f64>,
     floors: Vec<f64>,
-    /// Work of each since the shares are these, and what it had too much before.
+    /// Work of each driver since the last change of shares, plus its excess before.
     spent: Vec<f64>,
     rounds: u32,
-    /// Of this period: cost and work.
+    /// Gains in cost in this period.
     gains: Vec<f64>,
+    /// Work in this period.
     work: Vec<f64>,
-    /// Parts of what all together gained and did in earlier periods, whose costs had other orders of magnitude.
+    /// Decaying sums of each driver's part of the gains in earlier periods, whose costs had other orders of magnitude.
     gained: Vec<f64>,
+    /// Decaying sums of each driver's part of the work in earlier periods.
     done: Vec<f64>,
 }
 
 impl Shares {
-    /// Shares that begin in proportion to weights, with the part of all that each keeps for good.
+    /// Starts with shares in proportion to weights. Each pair is a weight and the part of all work that the driver
+    /// always has.
     pub fn new(drivers: Vec<(f64, f64)>) -> Self {
         let (weights, own): (Vec<f64>, Vec<f64>) = drivers.into_iter().unzip();
         let (sum, none) = (weights.iter().sum::<f64>(), vec![0.0; weights.len()]);
@@ -37,15 +40,15 @@ impl Shares {
         }
     }
 
-    /// The driver with the largest share, the first of equals; of those that `may`.
+    /// Returns the driver with the largest share among those that `may`, the first of equals.
     pub fn largest(&self, may: impl Fn(usize) -> bool) -> Option<usize> {
         (0..self.shares.len())
             .filter(|&arm| may(arm))
             .reduce(|a, b| if self.shares[b] > self.shares[a] { b } else { a })
     }
 
-    /// The driver furthest behind its share, the first of equals; of those that `may`. The others do not catch up
-    /// later.
+    /// Returns the driver furthest behind its share among those that `may`, the first of equals. The others do not
+    /// catch up later.
     pub fn next(&mut self, may: impl Fn(usize) -> bool) -> Option<usize> {
         let level = |arm: usize| self.spent[arm] / self.shares[arm];
         let all = 0..self.shares.len();
@@ -87,7 +90,7 @@ impl Shares {
         let left = 1.0 - self.floors.iter().sum::<f64>();
         for (((share, spent), floor), rate) in self.shares.iter_mut().zip(&mut self.spent).zip(&self.floors).zip(rates)
         {
-            // what was more than a share is not forgotten: one round may take as long as a period of others'
+            // work beyond a share is carried over, because one round may take as long as a period of others
             *spent -= *share * paid;
             *share = floor + left * rate / sum;
         }
@@ -124,7 +127,7 @@ mod tests {
     fn a_driver_that_gains_more_for_the_work_has_more_whatever_the_order_of_costs() {
         let mut shares = Shares::new(vec![(1.0, 0.0); 3]);
         for round in 0..400 {
-            // the last one takes over, at a thousandth of the gains
+            // the last driver takes over, at a thousandth of the gains
             let gains = if round < 200 { [1e6, 0.0, 1e3] } else { [0.0, 0.0, 1.0] };
             let arm = shares.next(|_| true).expect("any");
             shares.note(arm, gains[arm], 100.0);
@@ -143,13 +146,13 @@ mod tests {
         let mut work = [0.0; 2];
         for _ in 0..4000 {
             let arm = shares.next(|_| true).expect("any");
-            // the second one gains, in many short rounds
+            // the second driver gains, in many short rounds
             let each = [100.0, 1.0][arm];
             shares.note(arm, arm as f64, each);
             work[arm] += each;
         }
         let part = work[0] / (work[0] + work[1]);
-        // one such round a period would be 0.86
+        // with one long round per period it would be 0.86
         assert!(part < 0.5, "{part}: {:?}", shares.shares);
     }
 

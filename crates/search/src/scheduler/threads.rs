@@ -1,4 +1,4 @@
-//! How the threads of a run are shared out where several things go on at a time.
+//! The division of a run's threads among concurrent work.
 
 use crate::core::context::SearchContext;
 use crate::core::pool::Pool;
@@ -7,12 +7,12 @@ use crate::tuning::threads::{FORBIDDING_PART, LEAST, MOST_DRIVERS, PART};
 use rayon::ThreadPool;
 use std::sync::Arc;
 
-/// Threads for one purpose, so that none waits for others' work; by default the shared ones.
+/// Threads for one purpose, so that no work waits for other work; by default the shared pool.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Threads(Option<Arc<ThreadPool>>);
 
 impl Threads {
-    /// So many of their own, or as many as can be started; nothing where none can.
+    /// Starts `count` separate threads, or as many as the system allows; `None` if it allows none.
     pub fn start(count: usize) -> Option<Threads> {
         threads::pool(count).ok().map(|pool| Threads(Some(Arc::new(pool))))
     }
@@ -36,18 +36,19 @@ impl Threads {
     }
 }
 
-/// The threads of a run by what goes on at a time.
+/// The threads of a run, divided by purpose.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadSplit {
     pub search: Threads,
     pub bounds: Threads,
-    /// Of drivers that go on by themselves; none where there are none.
+    /// The threads of concurrent drivers; `None` if there are none.
     pub drivers: Option<Threads>,
 }
 
 impl ThreadSplit {
-    /// Beside a device that searches all but one are for bounds and, if there are any, drivers: half of them on large
-    /// cores that forbid something. A run of one thread has bounds beside it, and no drivers.
+    /// Divides the threads beside a device that searches. All but one are for bounds and, if there are any, concurrent
+    /// drivers, which have half of them on large problems with forbidden tuples. A run of one thread has bounds and no
+    /// drivers.
     pub fn beside_device(drivers: bool, context: &SearchContext) -> ThreadSplit {
         let all = rayon::current_num_threads() - 1;
         let of_these = || match (context.is_large(), context.tables.forbidding.some) {
@@ -60,15 +61,15 @@ impl ThreadSplit {
         ThreadSplit { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
     }
 
-    /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can
-    /// use (a run of 16 threads in which all took turns used five of them on SPOT5 414;
-    /// results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on
-    /// colorings and before an allowed assignment is known, where half of the time belongs to a driver that has a walk
-    /// for each. `Some(None)` where the system has no threads for that.
+    /// Divides the threads of a run on the CPU, if there are enough. Most rounds, slices of bounds and drivers leave
+    /// threads idle that others can use: an undivided run of 16 threads used five of them on SPOT5 414
+    /// (results/scheduler/thread-split.csv). Returns `None` on large problems, which begin with a state for each
+    /// thread, on colorings, and before a feasible assignment is known, when half of the time belongs to a driver that
+    /// has a walk for each thread. Returns `Some(None)` if the system allows no further threads.
     pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<ThreadSplit>> {
         let all = rayon::current_num_threads();
         if context.is_vast() && all >= PART {
-            // all other threads make the sweeps of one state
+            // all other threads sweep one state
             let parts = || {
                 let search = Threads::start(all - all / PART)?;
                 Some(ThreadSplit { search, bounds: Threads::start(all / PART)?, drivers: None })

@@ -1,21 +1,24 @@
-//! What the paper states (Bistaffa, Bombieri, Farinelli, CUBE, tables I and II): an AMD A8-7600 and a Tesla K40.
+//! The figures of the paper (Bistaffa, Bombieri, Farinelli, CUBE, tables I and II), measured on an AMD A8-7600 and a
+//! Tesla K40.
 
-/// A column of both tables. Sizes are entries of tables, times milliseconds.
+/// A column of both tables. Sizes are entries of tables, times are in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Figures {
     pub network: &'static str,
-    /// Cliques of the junction tree, the largest and the mean one, the largest and the mean separator.
+    /// The number of cliques of the junction tree.
     pub cliques: u64,
+    /// The sizes of the largest and of the mean clique, and of the largest and of the mean separator.
     pub largest_clique: u64,
     pub mean_clique: u64,
     pub largest_separator: u64,
     pub mean_separator: u64,
-    /// All messages one after the other, tables brought into order, copies, and all messages on the device.
+    /// The time of all messages on the CPU, one after another.
     pub cpu_ms: f64,
+    /// The time of the preprocessing, which brings tables into order.
     pub layout_ms: f64,
     pub transfer_ms: f64,
     pub device_ms: f64,
-    /// As printed, which is not in all columns the quotient of the times.
+    /// The speed-up as printed, which is not the quotient of the times in all columns.
     pub speed_up: f64,
 }
 
@@ -48,7 +51,7 @@ const fn of(network: &'static str, sizes: [u64; 5], ms: [f64; 4], speed_up: f64)
     }
 }
 
-/// Those of a network, by its name.
+/// Returns the figures of a network by its name; `None` if the paper has none.
 pub(super) fn of_network(name: &str) -> Option<&'static Figures> {
     FIGURES.iter().find(|known| known.network.eq_ignore_ascii_case(name))
 }

@@ -1,9 +1,10 @@
 //! Tables I and II of Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on
 //! GPUs" (CUBE): all posteriors of Bayesian networks, on the CPU, on a device, and there by the published kernels.
 //!
-//! The published propagation runs on the junction tree of our own order with the same numbers, in doubles as the
-//! authors' program has them, and must come to the same sum and posteriors. It begins with potential tables, which the
-//! authors compile beforehand, and ends with tables of cliques; ours begins with functions and ends with posteriors.
+//! The published propagation runs on the junction tree of the order of Fangs with the same potentials, in doubles like
+//! the authors' program. It must yield the same partition function and posteriors. It begins with potential tables,
+//! which the authors compile beforehand, and ends with tables of cliques; Fangs begins with functions and ends with
+//! posteriors.
 
 mod figures;
 mod published;
@@ -27,104 +28,106 @@ use std::path::Path;
 use std::sync::Arc;
 use tree::JunctionTree;
 
-/// Milliseconds of a run of the CPU that is not repeated.
+/// The milliseconds from which on a run of the CPU is not repeated.
 const LONG_MS: f64 = 1000.0;
 
-/// What is measured.
+/// Options of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct CubeOptions<'a> {
-    /// The device.
+    /// The device, if there is one.
     pub gpu: Option<&'a Arc<Gpu>>,
-    /// Whether the CPU runs, too, where there is a device.
+    /// Whether the CPU also runs if there is a device.
     pub cpu: bool,
-    /// Bytes of tables.
+    /// The maximum bytes of tables.
     pub memory: u64,
-    /// Repetitions on the device, of which the median counts.
+    /// The number of repetitions on the device, of which the median counts.
     pub repeats: usize,
 }
 
-/// A network. Sizes are entries of tables, times milliseconds; `paper_` begins what the paper states of a network of
-/// this name, on an AMD A8-7600 and a Tesla K40, `published_` what its algorithm takes on the device here.
+/// The measurements of a network. Sizes are entries of tables, times are in milliseconds. Fields with `paper_` are the
+/// paper's figures for a network of this name, on an AMD A8-7600 and a Tesla K40; fields with `published_` are
+/// measurements of its algorithm on the present device.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CubeRow {
-    /// Its name.
+    /// The name of the network.
     pub network: String,
-    /// Variables of the file.
+    /// The number of variables of the file.
     pub variables: usize,
-    /// The logarithm of the sum over all assignments.
+    /// The logarithm of the partition function.
     pub ln_z: f64,
-    /// Maximal cliques of the junction tree, with what is substituted left out.
+    /// The number of maximal cliques of the junction tree, without variables that are substituted.
     pub cliques: u64,
-    /// Entries of all of them, of the largest and of the mean one.
+    /// The entries of all cliques together.
     pub clique_entries: u64,
-    /// The same.
+    /// The entries of the largest clique.
     pub largest_clique: u64,
-    /// The same.
+    /// The mean entries of a clique.
     pub mean_clique: f64,
-    /// Entries of the largest and of the mean separator.
+    /// The entries of the largest separator.
     pub largest_separator: u64,
-    /// The same.
+    /// The mean entries of a separator.
     pub mean_separator: f64,
-    /// Entries of all buckets, which is what ours looks at.
+    /// The entries of all buckets, which are those that Fangs visits.
     pub bucket_entries: u64,
-    /// Looking for the order, which fixes the tree.
+    /// The time of the search for the order, which determines the tree.
     pub order_ms: f64,
-    /// Collect and distribute on the CPU.
+    /// The time of collect and distribute on the CPU.
     pub cpu_ms: Option<f64>,
-    /// Laying out, copies to the device and back.
+    /// The time of the layout and of the copies to the device and back.
     pub transfer_ms: Option<f64>,
-    /// Collect and distribute on the device, everything being there.
+    /// The time of collect and distribute on the device, with all tables there.
     pub device_ms: Option<f64>,
-    /// Launches of that.
+    /// The number of launches of collect and distribute on the device.
     pub launches: Option<usize>,
-    /// How many times faster the device is than the CPU.
+    /// The time of the CPU divided by that of the device.
     pub speed_up: Option<f64>,
-    /// Tables laid out on the host, two for each separator.
+    /// The published algorithm's layout of tables on the host, two for each separator.
     pub published_layout_ms: Option<f64>,
-    /// Copies to the device.
+    /// The published algorithm's copies to the device.
     pub published_transfer_ms: Option<f64>,
-    /// All messages, reduced and scattered.
+    /// The published algorithm's messages, reduced and scattered.
     pub published_ms: Option<f64>,
-    /// Rearrangements between messages.
+    /// The published algorithm's rearrangements between messages.
     pub published_rearrange_ms: Option<f64>,
-    /// Messages, a launch each.
+    /// The published algorithm's number of messages, each of which is a launch.
     pub published_launches: Option<usize>,
-    /// Threads of a block with which messages are fastest.
+    /// The threads of a block with which the published algorithm's messages are fastest.
     pub published_threads: Option<u32>,
-    /// What it comes to.
+    /// The logarithm of the partition function by the published algorithm.
     pub published_ln_z: Option<f64>,
-    /// How many times faster ours is than the messages alone.
+    /// The time of the published algorithm's messages divided by that of Fangs.
     pub times: Option<f64>,
-    /// The paper's junction tree.
+    /// The number of cliques of the paper's junction tree.
     pub paper_cliques: Option<u64>,
-    /// The same.
+    /// The entries of all cliques of the paper's junction tree.
     pub paper_clique_entries: Option<u64>,
-    /// The same.
+    /// The entries of the largest clique of the paper's junction tree.
     pub paper_largest_clique: Option<u64>,
-    /// The same.
+    /// The mean entries of a clique of the paper's junction tree.
     pub paper_mean_clique: Option<u64>,
-    /// The same.
+    /// The entries of the largest separator of the paper's junction tree.
     pub paper_largest_separator: Option<u64>,
-    /// The same.
+    /// The mean entries of a separator of the paper's junction tree.
     pub paper_mean_separator: Option<u64>,
-    /// All messages on the paper's CPU.
+    /// The time of all messages on the paper's CPU.
     pub paper_cpu_ms: Option<f64>,
-    /// Its preprocessing.
+    /// The time of the paper's preprocessing.
     pub paper_layout_ms: Option<f64>,
-    /// Its copies.
+    /// The time of the paper's copies.
     pub paper_transfer_ms: Option<f64>,
-    /// All messages on its device.
+    /// The time of all messages on the paper's device.
     pub paper_device_ms: Option<f64>,
-    /// Its speed-up, as printed.
+    /// The paper's speed-up, as printed.
     pub paper_speed_up: Option<f64>,
-    /// Why something was not measured.
+    /// The reason why something was not measured.
     pub trouble: Option<String>,
 }
 
 /// Measures a network.
 ///
 /// # Errors
-/// [`Error::Stopped`]; [`Error::Memory`] where neither CPU nor device has room; results that do not agree.
+/// [`Error::Stopped`]; [`Error::Memory`] if neither the CPU nor the device has enough memory; an error if results do
+/// not agree.
 pub fn cube(potentials: &Potentials, options: CubeOptions<'_>, stop: &Stop) -> Result<CubeRow, Error> {
     let own = Options::default().with(|own| own.memory = Some(options.memory));
     let mut prepared = Prepared::new(potentials, &Evidence::default(), &own, stop)?;
@@ -141,7 +144,7 @@ pub fn cube(potentials: &Potentials, options: CubeOptions<'_>, stop: &Stop) -> R
     }
     if let Some(gpu) = options.gpu {
         prepared.use_device(gpu.clone());
-        // the first run compiles kernels, the second one counts
+        // the first run compiles kernels, so the second one is measured
         let (_, found) = (prepared.run(stop)?, prepared.run(stop)?);
         row.trouble.clone_from(&found.trouble);
         if found.device.is_some() {
@@ -169,7 +172,7 @@ pub fn cube(potentials: &Potentials, options: CubeOptions<'_>, stop: &Stop) -> R
 }
 
 impl CubeRow {
-    /// The sizes, and what the paper states.
+    /// Returns a row with the sizes and the paper's figures.
     fn of(potentials: &Potentials, prepared: &Prepared) -> CubeRow {
         let name = Path::new(&potentials.name).file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
@@ -207,7 +210,7 @@ impl CubeRow {
         row
     }
 
-    /// The published propagation on the device.
+    /// Measures the published propagation on the device.
     fn published(
         &mut self,
         prepared: &Prepared,
@@ -241,7 +244,8 @@ impl CubeRow {
     }
 }
 
-/// Whether the published propagation comes to our sum and posteriors, up to what both may be off.
+/// Checks that the published propagation yields the partition function and posteriors of Fangs, within the error bounds
+/// of both.
 fn agrees(network: &str, found: &Found, own: &Marginals) -> Result<(), Error> {
     let ln_z = found.z.ln();
     let near = |a: f64, b: f64, off: f64| (a - b).abs() <= off;

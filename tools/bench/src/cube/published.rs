@@ -1,8 +1,9 @@
 //! The published propagation on the device (CUBE, section III): the host's side of `paper_cube.cu`.
 //!
-//! Potential tables are products of functions before anything is timed, one for each end of a separator, laid out for
-//! it. A message is a launch. The paper leaves open how what one table of a clique learns comes to its others; its
-//! program arranges tables on the host between messages. Here a kernel does, whose time is told apart.
+//! Potential tables are products of functions that are computed before anything is timed, one for each end of a
+//! separator, in the layout of that separator. Each message is a launch. The paper leaves open how the other tables of
+//! a clique are updated from the one that received a message; its program arranges tables on the host between messages.
+//! Here a kernel does so, and its time is reported separately.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -19,38 +20,40 @@ use crate::terms::{self, AXES, Terms};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Threads of a block that are tried for messages, of which the best count; the authors' program has the first.
+/// The threads of a block that are tried for messages; the fastest counts. The authors' program uses the first.
 const GROUPS: [u32; 4] = [32, 64, 128, LARGEST];
 const LARGEST: u32 = 256;
-/// Threads of a block that rearranges.
+/// The threads of a block that rearranges tables.
 const THREADS: u32 = 256;
 
-/// What the published propagation comes to.
+/// The result of the published propagation.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// The sum over all assignments.
+    /// The partition function.
     pub z: Scaled,
-    /// How far it may be off, relatively.
+    /// The bound on the relative error of `z`.
     pub error: f64,
-    /// Posteriors by variable.
+    /// The posteriors of the variables.
     pub posteriors: Vec<(u32, Vec<f64>)>,
 }
 
-/// The same with its times.
+/// The result of the published propagation with its times.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub found: Found,
-    /// Milliseconds of the host to lay tables out, and of copies to the device.
+    /// The milliseconds in which the host lays tables out.
     pub layout_ms: f64,
+    /// The milliseconds of copies to the device.
     pub transfer_ms: f64,
-    /// Milliseconds of the device for all messages, and for all rearrangements between them.
+    /// The milliseconds of the device for all messages.
     pub messages_ms: f64,
+    /// The milliseconds of the device for all rearrangements between messages.
     pub rearrange_ms: f64,
-    /// Threads of a block of messages.
+    /// The threads of a block of messages.
     pub group: u32,
 }
 
-/// Its kernels, to compile without a device.
+/// Returns the source of the published kernels, which compile without a device.
 pub(crate) fn source() -> Source {
     let source = terms::before("paper_cube.cu", include_str!("../../kernels/paper_cube.cu"))
         .declare(&constants! { u32: LARGEST; })
@@ -58,7 +61,7 @@ pub(crate) fn source() -> Source {
     source.kernel("reduce_scatter").kernel("rearrange")
 }
 
-/// Bytes of its tables on a device; none where they are too large for its kernels.
+/// Returns the bytes of the tables on a device; `None` if they are too large for the kernels.
 pub(super) fn bytes(tree: &JunctionTree<'_>, schedule: &Schedule) -> Option<u64> {
     let own = |table: &Table| tree.cliques[table.clique].entries;
     let small = |table: &Table| own(table) <= i32::MAX as u64 && table.axes.len() <= AXES;
@@ -67,19 +70,19 @@ pub(super) fn bytes(tree: &JunctionTree<'_>, schedule: &Schedule) -> Option<u64>
     bytes.filter(|_| schedule.tables.iter().all(small))
 }
 
-/// A clique's table, laid out as one of the schedule's.
+/// Lays out a clique's table in the order of one of the schedule's tables.
 pub(super) fn lay_out(tree: &JunctionTree<'_>, whole: &[f64], table: &Table) -> Storage<f64> {
     scatter(whole, &tree.cliques[table.clique].scope, &table.axes, tree.domains(), SumProduct, |entry| entry)
 }
 
-/// How a rearrangement reads the one table for the other.
+/// Returns the mapping by which a rearrangement reads `from` in the order of `to`.
 pub(super) fn terms(tree: &JunctionTree<'_>, from: &Table, to: &Table) -> Terms {
     let places = from.axes.iter().filter_map(|p| to.axes.iter().position(|own| own == p));
     let sizes: Vec<u32> = to.axes.iter().map(|&p| tree.size(p) as u32).collect();
     Terms::new(&places.collect::<Vec<_>>(), &sizes)
 }
 
-/// Propagates, and times that. Nothing where `stop` was set.
+/// Propagates and measures the times. Returns `None` if `stop` was set.
 pub(super) fn measure(
     gpu: &Gpu,
     tree: &JunctionTree<'_>,
@@ -121,7 +124,7 @@ pub(super) fn measure(
     Ok(Some(Measured { found, layout_ms, transfer_ms, messages_ms, rearrange_ms, group }))
 }
 
-/// Adds the milliseconds of some work.
+/// Adds the milliseconds of `work` to `ms`.
 fn timed<T>(ms: &mut f64, work: impl FnOnce() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
     let began = Instant::now();
     let done = work();
@@ -136,7 +139,7 @@ struct Device<'a> {
     schedule: &'a Schedule,
     tables: Vec<CudaSlice<f64>>,
     separators: Vec<CudaSlice<f64>>,
-    /// By act; nothing for messages.
+    /// The mapping of each act; `None` for messages.
     terms: Vec<Option<Terms>>,
     reduce_scatter: Kernel,
     rearrange: Kernel,
@@ -150,7 +153,7 @@ impl<'a> Device<'a> {
         tables: Vec<CudaSlice<f64>>,
     ) -> Result<Self, DeviceError> {
         let module = cuda.load(&source())?;
-        // nothing was sent before: 1
+        // the messages before the first are 1
         let separator = |&entries: &u64| cuda.upload(&vec![1.0; entries as usize]);
         let terms = |act: &Act| match *act {
             Act::Message(_) => None,
@@ -181,7 +184,7 @@ impl<'a> Device<'a> {
     fn pass(&self, message: &Message, group: u32) -> Result<(), DeviceError> {
         let Message { from, to, separator, reduced, scattered } = message;
         let blocks = Blocks::new(self.schedule.separators[*separator] as u32, group);
-        // SAFETY: the arguments are those of reduce_scatter; each block has a row in both tables, and its entry.
+        // SAFETY: the arguments are those of reduce_scatter; each block has an entry, and a row in both tables.
         unsafe {
             self.reduce_scatter.launch(self.cuda.stream(), blocks, |arguments| {
                 let tables = arguments.arg(&self.tables[*from]).arg(&self.tables[*to]);
@@ -192,7 +195,7 @@ impl<'a> Device<'a> {
 
     fn bring(&self, from: usize, to: usize, terms: &Terms) -> Result<(), DeviceError> {
         let entries = self.tree.cliques[self.schedule.tables[to].clique].entries as u32;
-        // SAFETY: the arguments are those of rearrange; both tables have so many entries.
+        // SAFETY: the arguments are those of rearrange; both tables have `entries` entries.
         unsafe {
             self.rearrange.launch(self.cuda.stream(), Blocks::new(entries.div_ceil(THREADS), THREADS), |arguments| {
                 arguments.arg(&self.tables[from]).arg(&self.tables[to]).arg(terms).arg(&entries)
@@ -202,14 +205,15 @@ impl<'a> Device<'a> {
 }
 
 impl Found {
-    /// What the tables of the cliques say in the end; `products` are those that their entries were at first.
+    /// Reads the result from the final tables of the cliques; `products` is the number of products of functions in
+    /// their first entries.
     pub fn new<E>(
         tree: &JunctionTree<'_>,
         schedule: &Schedule,
         products: usize,
         mut table: impl FnMut(usize) -> Result<Vec<f64>, E>,
     ) -> Result<Found, E> {
-        // by position, the smallest clique that has it
+        // for each position the smallest clique that contains it
         let mut smallest: Vec<Option<usize>> = vec![None; tree.domains().len()];
         for (index, clique) in tree.cliques.iter().enumerate() {
             for &position in &clique.scope {
@@ -247,7 +251,7 @@ impl Found {
     }
 }
 
-/// What the entries of each value of an axis add up to, by compensated sums (Neumaier).
+/// Returns the sum of the entries for each value of an axis, by compensated summation (Neumaier).
 fn sums(entries: &[f64], sizes: &[usize], axis: usize) -> Vec<f64> {
     let inner: usize = sizes[axis + 1..].iter().product();
     let mut sums = vec![[0.0f64; 2]; sizes[axis]];

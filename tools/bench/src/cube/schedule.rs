@@ -1,24 +1,25 @@
-//! What the published propagation does, as plain data: a pair of tables for each separator, messages between them, and
-//! rearrangements that bring what one table of a clique has learnt to the next one that is used.
+//! The schedule of the published propagation, as plain data: a pair of tables for each separator, messages between
+//! them, and rearrangements that update the next table of a clique that is used from the one that received a message.
 
 use super::tree::JunctionTree;
 
-/// A table of a clique, laid out for one of its separators: the positions that both cliques have, then the others.
+/// A table of a clique, in the layout of one of its separators: the positions of the separator, then the others.
 #[derive(Debug)]
 pub(super) struct Table {
     pub clique: usize,
-    /// Its positions, the slowest axis first.
+    /// The positions of the table, the slowest axis first.
     pub axes: Vec<u32>,
 }
 
-/// A message from a table to the other one of its separator.
+/// A message from a table to the other table of its separator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     pub from: usize,
     pub to: usize,
     pub separator: usize,
-    /// Entries of the one and of the other table that belong to one of the separator.
+    /// The number of entries of the source that are reduced to an entry of the separator.
     pub reduced: u32,
+    /// The number of entries of the target to which an entry of the separator is scattered.
     pub scattered: u32,
 }
 
@@ -26,35 +27,36 @@ pub(super) struct Message {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
     Message(Message),
-    /// A table takes the entries of another one of its clique.
+    /// A table takes over the entries of another table of its clique.
     Rearrange {
         from: usize,
         to: usize,
     },
 }
 
-/// Both directions of a propagation.
+/// Both directions of a propagation: collect and distribute.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     pub tables: Vec<Table>,
-    /// Entries of each.
+    /// The number of entries of each separator.
     pub separators: Vec<u64>,
     pub acts: Vec<Act>,
-    /// By clique, a table that has all that it learns in the end.
+    /// For each clique, a table that is up to date at the end.
     pub last: Vec<usize>,
 }
 
-/// What is known of a clique's tables on the way.
+/// The state of the cliques' tables during the construction of a schedule.
 struct Known {
-    /// By table and by clique, how many messages it has taken in.
+    /// For each table, the number of messages that it contains.
     of_table: Vec<usize>,
+    /// For each clique, the number of messages that it has received.
     of_clique: Vec<usize>,
-    /// By clique, the table that took the last one.
+    /// For each clique, the table that received the last message.
     newest: Vec<usize>,
 }
 
 impl Schedule {
-    /// Collect from the leaves to the roots, then distribute.
+    /// Makes the schedule: collect from the leaves to the roots, then distribute.
     pub fn new(tree: &JunctionTree<'_>) -> Schedule {
         let mut schedule = Schedule::default();
         let mut newest = vec![usize::MAX; tree.cliques.len()];
@@ -115,7 +117,7 @@ impl Schedule {
         (known.newest[clique], known.of_table[message.to]) = (message.to, known.of_clique[clique]);
     }
 
-    /// Its messages.
+    /// Returns the messages of the schedule.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.acts.iter().filter_map(|act| match act {
             Act::Message(message) => Some(message),

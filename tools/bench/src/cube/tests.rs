@@ -1,4 +1,4 @@
-//! The published propagation as its kernels make it, on the host, against ours.
+//! Compares the published propagation, computed on the host as its kernels do, with that of Fangs.
 
 use super::schedule::{Act, Message};
 use super::*;
@@ -11,7 +11,7 @@ fn prepared(potentials: &Potentials) -> Prepared {
     Prepared::new(potentials, &Evidence::default(), &Options::default(), &Stop::new()).expect("a plan")
 }
 
-/// Every table in the end, and what they come to.
+/// Returns every table at the end and the result.
 fn on_host(tree: &JunctionTree<'_>, schedule: &Schedule) -> (Vec<Vec<f64>>, Found) {
     let mut products = 0;
     let whole: Vec<Vec<f64>> = (0..tree.cliques.len())
@@ -64,7 +64,7 @@ fn the_published_propagation_comes_to_our_sums_and_posteriors() {
         let (tables, mut found) = on_host(&tree, &schedule);
         agrees("random", &found, &own).unwrap_or_else(|error| panic!("case {case}: {error}"));
         assert_eq!(found.posteriors.len(), sliced.variables.len(), "case {case}: each variable has a posterior");
-        // timed runs begin with what the first one left: all tables of a clique say the same
+        // timed runs begin with the tables that the first run left, and all tables of a clique agree
         for (table, entries) in schedule.tables.iter().zip(&tables) {
             let last = schedule.last[table.clique];
             let terms = published::terms(&tree, &schedule.tables[last], table);
@@ -73,7 +73,7 @@ fn the_published_propagation_comes_to_our_sums_and_posteriors() {
         possible += 1;
         forests += usize::from(tree.cliques.iter().filter(|clique| clique.parent.is_none()).count() > 1);
         rearranged += usize::from(schedule.acts.len() > schedule.messages().count());
-        // and what is wrong is refused
+        // incorrect results are rejected
         if let Some((_, values)) = found.posteriors.iter_mut().find(|(_, values)| values.len() > 1) {
             values.iter_mut().for_each(|value| *value = 0.9 * *value + 0.01);
             assert!(agrees("random", &found, &own).is_err(), "case {case}");

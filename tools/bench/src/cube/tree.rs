@@ -7,16 +7,16 @@ use crate::model::{Scaled, Scope, scale};
 use crate::tensor;
 use rayon::prelude::*;
 
-/// A clique. Positions are those of the elimination order.
+/// A clique. Its positions are those of the elimination order.
 #[derive(Debug, Default)]
 pub(super) struct Clique {
-    /// Its positions, ascending.
+    /// The positions of the clique, ascending.
     pub scope: Vec<u32>,
-    /// Entries of its table.
+    /// The number of entries of the clique's table.
     pub entries: u64,
-    /// The functions that it has, and their positions.
+    /// The functions of the clique, and their positions.
     pub functions: Vec<(Source, Scope)>,
-    /// The clique that it sends its message to in collect, and the positions that both have; none for a root.
+    /// The clique that receives the message in collect, and the positions of their separator; `None` for a root.
     pub parent: Option<(usize, Scope)>,
 }
 
@@ -29,11 +29,12 @@ pub(super) struct JunctionTree<'a> {
 }
 
 impl<'a> JunctionTree<'a> {
-    /// A bucket whose variables are those of a message that it joins becomes one with the bucket of that message.
+    /// Builds the tree. A bucket is merged with the bucket of an input message if that message has all of its
+    /// variables.
     pub fn new(sliced: &'a Sliced, plan: &'a EliminationPlan) -> Self {
         let mut to = vec![None; plan.steps.len()];
         let mut cliques: Vec<Clique> = Vec::new();
-        // by step its clique, by clique its last step
+        // the clique of each step, and the last step of each clique
         let (mut of_step, mut last) = (Vec::with_capacity(plan.steps.len()), Vec::new());
         for (index, step) in plan.steps.iter().enumerate() {
             let scope = plan.scope(index);
@@ -67,7 +68,7 @@ impl<'a> JunctionTree<'a> {
         JunctionTree { sliced, plan, cliques: sorted.collect() }
     }
 
-    /// The product of a clique's functions, its positions ascending; and how many products an entry is of.
+    /// Returns the product of a clique's functions, its positions ascending, and the multiplications of an entry.
     pub fn table(&self, clique: usize) -> (Vec<f64>, usize) {
         let Clique { scope, entries, functions, .. } = &self.cliques[clique];
         let sizes: Vec<usize> = scope.iter().map(|&p| self.size(p)).collect();
@@ -85,34 +86,34 @@ impl<'a> JunctionTree<'a> {
         (table, functions.len() + 1)
     }
 
-    /// How far entries of a table with adjacent values at each position of a scope are apart; 0 where it has it not.
+    /// Returns the stride of each position of `scope` in a table over `own`; 0 if the table does not have the position.
     fn steps(&self, own: &[u32], scope: &[u32]) -> Vec<usize> {
         let strides = tensor::strides(&own.iter().map(|&p| self.size(p)).collect::<Vec<_>>());
         let step = |position: &u32| own.binary_search(position).map_or(0, |axis| strides[axis]);
         scope.iter().map(step).collect()
     }
 
-    /// Values at a position.
+    /// Returns the number of values at a position.
     pub fn size(&self, position: u32) -> usize {
         self.plan.domains[position as usize] as usize
     }
 
-    /// Entries of a table of some positions.
+    /// Returns the number of entries of a table of some positions.
     pub fn entries(&self, scope: &[u32]) -> u64 {
         entries(self.plan, scope)
     }
 
-    /// Values at all positions.
+    /// Returns the number of values at each position.
     pub fn domains(&self) -> &[u32] {
         &self.plan.domains
     }
 
-    /// The variable of a position, by its index in the file.
+    /// Returns the variable at a position, as its index in the file.
     pub fn variable(&self, position: u32) -> u32 {
         self.sliced.variables[self.plan.sequence[position as usize] as usize]
     }
 
-    /// What the product is multiplied by besides the tables.
+    /// Returns the constant factor of the product.
     pub fn constant(&self) -> Scaled {
         self.sliced.constant
     }
@@ -122,7 +123,8 @@ fn entries(plan: &EliminationPlan, scope: &[u32]) -> u64 {
     scope.iter().fold(1, |entries, &p| entries.saturating_mul(u64::from(plan.domains[p as usize])))
 }
 
-/// Multiplies the entries of a table of these sizes by those of a function, which are so far apart along each axis.
+/// Multiplies the entries of a table of the given sizes by those of a function, whose strides along the axes are
+/// `steps`.
 fn multiply(table: &mut [f64], sizes: &[usize], function: &[f64], steps: &[usize]) {
     let (Some((&run, outer)), Some((&step, steps))) = (sizes.split_last(), steps.split_last()) else { return };
     let rows = tensor::strides(outer);

@@ -1,4 +1,4 @@
-//! Posteriors of networks beside the published algorithm of the CUBE paper.
+//! The table `cube`: posteriors of networks beside the published algorithm of the CUBE paper.
 
 use crate::cube::{CubeOptions, CubeRow, cube};
 use crate::error::Error;
@@ -25,7 +25,7 @@ pub struct CubeFlags {
 /// Measures the table.
 ///
 /// # Errors
-/// Networks that cannot be read; [`Error::Memory`]; results that do not agree.
+/// An error if a network cannot be read or results do not agree; [`Error::Memory`].
 pub fn run(flags: CubeFlags) -> Result<(), Error> {
     let stop = Stop::new();
     flags.shared.spare(&flags.networks)?;

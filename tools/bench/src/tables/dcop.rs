@@ -1,4 +1,4 @@
-//! The experiments of the papers on DPOP.
+//! The table `dcop`: the experiments of the papers on DPOP.
 
 use super::named;
 use crate::dcop::{DcopOptions, DcopRow, TABLES, VALUES, dcop, settings};
@@ -28,7 +28,7 @@ pub struct DcopFlags {
     /// Share of the entries of each table that are forbidden; 0.9, as the paper says, leaves no solution
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     p2: f64,
-    /// Values of each variable where sizes of mini-buckets vary
+    /// Values of each variable in the experiments that vary the sizes of mini-buckets
     #[arg(long, value_name = "N", default_value_t = VALUES, value_parser = clap::value_parser!(u32).range(2..))]
     values: u32,
     /// Combinations from which on a row only has its sizes
@@ -45,7 +45,7 @@ pub struct DcopFlags {
 /// Measures the table.
 ///
 /// # Errors
-/// [`Error::Usage`]; networks without memory; bounds that do not agree.
+/// [`Error::Usage`]; an error if memory is too small or bounds do not agree.
 pub fn run(flags: DcopFlags) -> Result<(), Error> {
     let stop = Stop::new();
     if !(0.0..=1.0).contains(&flags.p2) {

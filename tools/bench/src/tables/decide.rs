@@ -1,4 +1,4 @@
-//! The experiments of Adoe, Chen and Doshi on interactive diagrams.
+//! The table `decide`: the experiments of Adoe, Chen and Doshi on interactive diagrams.
 
 use super::named;
 use crate::decide::{DecideOptions, DecideRow, EXPERIMENTS, decide, decide_settings};
@@ -30,7 +30,7 @@ pub struct DecideFlags {
 /// Measures the table.
 ///
 /// # Errors
-/// [`Error::Usage`] without a device that it needs; values that do not agree.
+/// [`Error::Usage`] if a required device is missing; an error if values do not agree.
 pub fn run(flags: DecideFlags) -> Result<(), Error> {
     let stop = Stop::new();
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);

@@ -1,4 +1,5 @@
-//! Successor generation beside the FANG paper's algorithm on the same device, and its figures on a GTX 1080 Ti.
+//! The table `fang`: successor generation beside the FANG paper's algorithm on the same device, and its figures on a
+//! GTX 1080 Ti.
 
 use crate::error::Error;
 use crate::experiment::ExperimentFlags;
@@ -20,7 +21,7 @@ pub struct FangFlags {
 /// Measures the table.
 ///
 /// # Errors
-/// [`Error::Usage`] without a device; successors that differ.
+/// [`Error::Usage`] if there is no device; an error if successors differ.
 pub fn run(flags: FangFlags) -> Result<(), Error> {
     let (table, gpu) = flags.shared.begin(
         "milliseconds of a generation\n\

@@ -1,4 +1,5 @@
-//! Single buckets by the fused kernel beside the published aggregate-then-eliminate (GpuBE, sections 5.3 and 5.4).
+//! The table `mbe`: single buckets by the fused kernel beside the published aggregate-then-eliminate (GpuBE, sections
+//! 5.3 and 5.4).
 
 use crate::elimination::speed::BUCKETS;
 use crate::error::Error;
@@ -20,7 +21,7 @@ pub struct MbeFlags {
 /// Measures the table.
 ///
 /// # Errors
-/// [`Error::Usage`] without a device; a message that is wrong.
+/// [`Error::Usage`] if there is no device; an error if a message has an incorrect entry.
 pub fn run(flags: MbeFlags) -> Result<(), Error> {
     let (table, gpu) = flags.shared.begin(
         "milliseconds and 10^9 combinations a second\n  \

@@ -1,4 +1,4 @@
-//! `bound`, and all solutions, which only the library has.
+//! The command `bound`, and the enumeration of all solutions, which only the library offers.
 
 use super::solve::{certificate, method};
 use super::{decimal, network, stop};
@@ -9,7 +9,7 @@ use fangs_device::Choice;
 use fangs_elimination::order::{Method, Ordering};
 use std::ops::ControlFlow;
 
-/// Bounds the network of a call.
+/// Proves bounds on the network of a call.
 pub fn run(call: &Call) -> Result<Report, Error> {
     let (network, settings) = (network(call)?, &call.settings);
     let options = ProvingOptions::default().with(|options| {

@@ -1,4 +1,4 @@
-//! `dcop`.
+//! The command `dcop`.
 
 use super::{decimal, network, stop};
 use crate::call::{Call, Report};
@@ -12,7 +12,7 @@ use fangs_elimination::order::{PseudoTree, Visit};
 use fangs_model::model::Cost;
 use std::sync::Arc;
 
-/// Solves the problem of a call as agents would.
+/// Solves the problem of a call by messages between agents.
 pub fn run(call: &Call) -> Result<Report, Error> {
     let (network, settings, stop) = (network(call)?, &call.settings, stop(call));
     if network.is_relaxed() {

@@ -1,4 +1,4 @@
-//! `decide`.
+//! The command `decide`.
 
 use super::stop;
 use crate::call::{Call, Report};
@@ -46,7 +46,7 @@ pub fn run(call: &Call) -> Result<Report, Error> {
         status: solution.kind.into(),
         exact: solution.exact,
         error: solution.error_bound,
-        // the value claimed, and that of the policy beside it
+        // the claimed value and bound; `ln_z` has the recomputed value of the policy
         interval: (solution.meu, solution.bound),
         ln_z: worth,
         ..Report::default()

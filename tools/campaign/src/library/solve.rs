@@ -1,4 +1,4 @@
-//! `solve`.
+//! The command `solve`.
 
 use super::{decimal, network, time};
 use crate::call::{Call, Report};
@@ -80,7 +80,7 @@ fn options(call: &Call) -> Options {
     options
 }
 
-/// Returns the bound method of a name.
+/// Returns the bound method with a name.
 pub fn method(name: &str) -> Option<BoundChoice> {
     BoundChoice::all().find(|(own, _)| *own == name).map(|(_, choice)| choice)
 }

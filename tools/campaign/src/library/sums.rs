@@ -1,4 +1,4 @@
-//! `marginals`.
+//! The command `marginals`.
 
 use super::{observed, stop, time};
 use crate::call::{Call, Report};
@@ -10,7 +10,7 @@ use fangs_marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBo
 use fangs_search::seek;
 use std::time::Instant;
 
-/// Sums the product of a call.
+/// Sums the product of potentials of a call.
 pub fn run(call: &Call) -> Result<Report, Error> {
     let (file, settings) = (&call.files[0], &call.settings);
     let potentials = read_potentials_from(file.text.as_bytes(), "campaign", file.ending.parse()?, None, &Stop::new())?;
@@ -27,7 +27,7 @@ pub fn run(call: &Call) -> Result<Report, Error> {
         order.into_iter().for_each(|(_, method)| options.order = Ordering::Rule(method));
     });
     let maximised = settings.numbers("maximize");
-    // as in the command: values of a largest sum come with its lower bound
+    // as in the command, values of marginal MAP come with its lower bound
     let seek = options.seek.filter(|_| maximised.is_none());
     let quick = options.clone().with(|options| options.seek = seek);
     // the first bound may take longer than the limit

@@ -13,33 +13,33 @@ pub struct Shape {
     pub variables: usize,
     /// The largest number of assignments.
     pub assignments: u64,
-    /// Whether there may be global functions.
+    /// Whether the network may have global cost functions.
     pub globals: bool,
 }
 
-/// How large costs are.
+/// The magnitude of costs.
 #[derive(Clone, Copy, Debug)]
 enum Magnitude {
-    /// Below a bound.
+    /// Costs below a bound.
     Below(i64),
-    /// A large number and some small ones on top of it, so that doubles cannot tell them apart.
+    /// A large number plus some small ones, so that doubles cannot distinguish the costs.
     Near(i64),
 }
 
-/// How far the numbers of a product lie apart, in powers of ten.
+/// Ranges of the exponents of a product's numbers, in powers of ten.
 const TENS: [u64; 6] = [0, 0, 3, 320, 700, 2000];
 
-/// Returns one of some items.
+/// Returns a random item.
 pub(crate) fn one_of<T: Copy>(rng: &mut Rng, items: &[T]) -> T {
     items[rng.index(items.len())]
 }
 
-/// Returns whether something that happens in `percent` of all cases happens.
+/// Returns true in `percent` of all calls.
 pub(crate) fn happens(rng: &mut Rng, percent: u64) -> bool {
     rng.below(100) < percent
 }
 
-/// Makes a random network.
+/// Returns a random network.
 pub fn network(rng: &mut Rng, shape: Shape) -> Network {
     let domains = domains(rng, &shape);
     let mut network =
@@ -96,14 +96,14 @@ fn domains(rng: &mut Rng, shape: &Shape) -> Vec<u32> {
     domains
 }
 
-/// What the numbers of a network have in common.
+/// The common properties of a network's numbers.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     form: Form,
     magnitude: Magnitude,
-    /// Negative costs, in percent.
+    /// Percentage of negative costs.
     negative: u64,
-    /// Powers of ten.
+    /// Range of exponents, in powers of ten.
     tens: u64,
 }
 
@@ -164,7 +164,7 @@ impl Kind {
     }
 }
 
-/// Returns a limit on totals: far away, small, or near those that are there.
+/// Returns a limit on totals: far beyond the totals, small, or near them.
 fn top(rng: &mut Rng, network: &Network) -> i128 {
     let largest = |function: &Function| function.costs.finite(function.scope.len()).into_iter().max().unwrap_or(0);
     let sum: i128 = network.functions.iter().map(largest).sum();

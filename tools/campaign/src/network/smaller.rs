@@ -4,7 +4,7 @@ use super::{Costs, Entry, Form, Function, Global, Network};
 use crate::number::Decimal;
 
 impl Network {
-    /// Returns networks that are smaller by one thing each, those that lose most first.
+    /// Returns networks with one reduction each, those that lose most first.
     pub fn smaller(&self) -> Vec<Network> {
         let mut all = Vec::new();
         self.without_functions(&mut all);
@@ -66,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Returns the network in which a variable keeps some of its values, at least one.
+    /// Returns the network in which a variable keeps only some of its values, at least one.
     fn restricted(&self, v: usize, keeps: &dyn Fn(u32) -> bool) -> Network {
         let domains = &self.domains;
         let kept: Vec<u32> = (0..domains[v]).filter(|&value| keeps(value)).collect();
@@ -87,7 +87,7 @@ impl Network {
         network
     }
 
-    /// Returns the network without a variable of one value.
+    /// Returns the network without a variable that has one value.
     fn without_variable(&self, v: usize) -> Network {
         let mut network = self.clone();
         let _ = network.domains.remove(v);

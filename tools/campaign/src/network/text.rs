@@ -4,13 +4,13 @@ use super::{Costs, Entry, Form, Function, Global, Network};
 use crate::number::Decimal;
 use std::fmt::{Display, Write};
 
-/// Joins items by blanks.
+/// Joins items with blanks.
 fn words<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 impl Network {
-    /// Returns the text of its file.
+    /// Returns the text of the network's file.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let written = match self.form {
@@ -22,7 +22,7 @@ impl Network {
         text
     }
 
-    /// Returns what is observed, as `--observe` takes it.
+    /// Returns the observations in the form of `--observe`.
     pub fn observations(&self) -> String {
         self.observed.iter().map(|(v, value)| format!("{v}={value}")).collect::<Vec<_>>().join(",")
     }
@@ -42,7 +42,7 @@ impl Network {
                 }
             };
             let cost = |entry: &Entry| entry.map_or(self.top, |entry| entry.digits);
-            // the first entry's cost is the default; those that differ are listed
+            // the first entry's cost is the default; entries with another cost are listed
             let default = table.first().map_or(0, cost);
             let listed: Vec<_> = table.iter().enumerate().filter(|(_, entry)| cost(entry) != default).collect();
             writeln!(text, "{head} {default} {}", listed.len())?;
@@ -53,7 +53,7 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the values of an entry's place.
+    /// Returns the values of the variables at an index of a table.
     fn tuple(&self, scope: &[usize], mut index: usize) -> Vec<usize> {
         let mut values = vec![0; scope.len()];
         for (value, &v) in values.iter_mut().zip(scope).rev() {

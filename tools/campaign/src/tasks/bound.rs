@@ -1,4 +1,4 @@
-//! `bound`.
+//! The task `bound`.
 
 use super::claims::{any_network, check, check_certificate, may_refuse};
 use crate::call::{Runner, Settings};
@@ -8,7 +8,7 @@ use fangs_base::rng::Rng;
 use fangs_bounds::bounds::BoundChoice;
 use fangs_elimination::order::Method;
 
-/// Bounds alone.
+/// Bounds by inference alone.
 pub struct Bound;
 
 impl Task for Bound {

@@ -1,4 +1,4 @@
-//! Claims about solutions and bounds, against the optimum by enumeration.
+//! Checks of claims about solutions and bounds against the optimum by enumeration.
 
 use crate::call::{Report, Runner};
 use crate::network::{Costs, Form, Network, Shape, happens, one_of};
@@ -6,7 +6,7 @@ use crate::number::{Decimal, Wide};
 use crate::task::{Case, Fault, Outcome, claim, fault, run};
 use fangs_base::rng::Rng;
 
-/// Makes a random network of any format whose optimum is enumerated.
+/// Returns a random network of any format that is small enough for enumeration.
 pub fn any_network(rng: &mut Rng) -> Network {
     let cfn = Form::Cfn { decimals: one_of(rng, &[0, 0, 1, 3, 9]), maximise: happens(rng, 50) };
     let form = one_of(rng, &[Form::Wcsp, Form::Wcsp, Form::Wcsp, cfn, cfn, Form::Uai, Form::Lg]);
@@ -14,8 +14,8 @@ pub fn any_network(rng: &mut Rng) -> Network {
     crate::network::network(rng, shape)
 }
 
-/// Returns whether the documentation lets a call be refused: by the magnitudes of its network, by a heuristic for
-/// others, or because what it asks for has no certificate.
+/// Returns whether the documentation allows the solver to refuse a call: because of the network's magnitudes, because
+/// the heuristic does not support the network, or because the result would have no certificate.
 pub fn may_refuse(case: &Case<Network>) -> bool {
     let settings = &case.settings;
     let has_globals = case.problem.functions.iter().any(|function| matches!(function.costs, Costs::Global(_)));
@@ -90,10 +90,10 @@ fn check_product(network: &Network, report: &Report) -> Result<(), Fault> {
     claim(report.status != "infeasible" || most.is_zero(), "infeasible", || format!("{best} is there"))
 }
 
-/// Follows the certificate of a report, if there is one, and checks what it proves.
+/// Verifies the certificate of a report, if there is one, and checks its claim.
 ///
 /// # Errors
-/// A certificate that is refused, or proves too much.
+/// A certificate that is refused, or whose bound exceeds the optimum.
 pub fn check_certificate(case: &Case<Network>, report: &Report, runner: &dyn Runner) -> Result<(), Fault> {
     let Some(text) = &report.text else { return Ok(()) };
     let mut call = case.call_of("check");

@@ -1,4 +1,4 @@
-//! `convert`.
+//! The task `convert`.
 
 use super::claims::any_network;
 use crate::call::{Runner, Settings};
@@ -11,7 +11,7 @@ use fangs_check::evaluate;
 use fangs_formats::{FORMATS, Format, ReadOptions, read_from};
 use fangs_model::model::Cost;
 
-/// Networks in other formats.
+/// Conversion of networks to other formats.
 pub struct Convert;
 
 impl Task for Convert {
@@ -25,7 +25,7 @@ impl Task for Convert {
     }
 
     fn check(case: &Case<Network>, runner: &dyn Runner) -> Verdict {
-        // many formats hold few networks
+        // many formats cannot express the network
         let report = match run(runner, &case.call(), true)? {
             Outcome::Report(report) => report,
             Outcome::Nothing(why) => return Ok(why),
@@ -37,7 +37,7 @@ impl Task for Convert {
             Err(error) => return fault("written wrong", error.to_string()),
         };
         let network = &case.problem;
-        // rounded logarithms are compared by the search's own tasks
+        // rounded logarithms are checked by the tasks of the search
         let is_exact = !network.form.is_product() && !matches!(to, Format::Uai | Format::Lg);
         claim(again.domains() == network.domains, "written wrong", || format!("{:?}", again.domains()))?;
         let mut wrong = None;
@@ -58,9 +58,9 @@ impl Task for Convert {
     }
 }
 
-/// Returns a cost of the network that was read again, in units of the first one.
+/// Returns a cost of the converted network in units of the original one.
 fn cost_of(network: &Network, again: &fangs_model::model::Network, to: Format, cost: Cost) -> Option<i128> {
-    // integers in place of decimals, and costs in place of values
+    // .wcsp has integers in place of decimals, and costs in place of values
     if to == Format::Wcsp {
         return Some(cost.into());
     }

@@ -1,4 +1,4 @@
-//! `dcop`.
+//! The task `dcop`.
 
 use super::claims::{any_network, check};
 use crate::call::{Runner, Settings};
@@ -6,7 +6,7 @@ use crate::network::{Network, one_of};
 use crate::task::{Case, Outcome, Task, Verdict, claim, run};
 use fangs_base::rng::Rng;
 
-/// Agents.
+/// Distributed problems, solved by agents.
 pub struct Dcop;
 
 impl Task for Dcop {
@@ -38,9 +38,9 @@ impl Task for Dcop {
         check(network, &report)?;
         let settings = &case.settings;
         let is_exact = settings.get("algorithm").is_none_or(|name| name == "dpop") && !settings.has("z");
-        // rounded logarithms may leave several assignments equally good
+        // rounded logarithms may make several assignments equally good
         if is_exact && !network.form.is_product() {
-            // messages of limited size take costs of 48 bits; of others the library says that they are too much for it
+            // messages of limited size support costs of 48 bits; for larger costs the result is `unknown`
             let limited = settings.has("message-limit") && report.status == "unknown";
             let ended = limited || report.status == "optimal" || report.status == "infeasible";
             claim(ended, "dpop", || format!("the exact algorithm ends with {}", report.status))?;

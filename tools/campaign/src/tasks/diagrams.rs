@@ -1,4 +1,4 @@
-//! `decide` of influence diagrams.
+//! The task `decide` for influence diagrams.
 
 use crate::call::{Report, Runner, Settings};
 use crate::diagram::Diagram;
@@ -9,7 +9,7 @@ use fangs_base::rng::Rng;
 /// Influence diagrams.
 pub struct Diagrams;
 
-/// Checks the claims about a largest expected utility: the policy's value, the bound, and whether they are equal.
+/// Checks the claims about the largest expected utility: the policy's value, the bound, and whether they are equal.
 ///
 /// # Errors
 /// The first false claim.

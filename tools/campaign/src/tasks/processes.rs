@@ -1,4 +1,4 @@
-//! `decide` of processes.
+//! The task `decide` for processes.
 
 use super::diagrams::check_utility;
 use crate::call::{Runner, Settings};

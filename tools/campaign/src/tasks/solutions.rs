@@ -1,4 +1,4 @@
-//! All solutions: a call of the library that no command has.
+//! The task of all solutions: a call of the library that no command offers.
 
 use super::claims::any_network;
 use crate::call::{Runner, Settings};
@@ -7,7 +7,7 @@ use crate::task::{Case, Outcome, Task, Verdict, claim, run};
 use fangs_base::rng::Rng;
 use std::collections::BTreeSet;
 
-/// The number of solutions.
+/// Enumeration of solutions.
 pub struct Solutions;
 
 impl Task for Solutions {
@@ -16,7 +16,7 @@ impl Task for Solutions {
     fn random(rng: &mut Rng) -> Case<Network> {
         let problem = loop {
             let network = any_network(rng);
-            // worst values of products would have to allow for rounding
+            // a limit on the costs of products would have to allow for rounding
             if !network.form.is_product() {
                 break network;
             }

@@ -1,4 +1,4 @@
-//! `solve`.
+//! The task `solve`.
 
 use super::claims::{any_network, check, check_certificate, may_refuse};
 use crate::call::{Report, Runner, Settings};
@@ -28,7 +28,7 @@ impl Task for Solve {
         settings.maybe(rng, 30, "seed", |rng| rng.below(1000));
         let drivers: Vec<_> = DriverChoice::all().map(|(driver, _)| driver.name()).collect();
         settings.maybe(rng, 70, "driver", |rng| one_of(rng, &drivers));
-        // each of its rounds takes longer than the one before
+        // each round of this driver takes longer than the previous one
         if settings.get("driver") == Some("long-anneal") && settings.has("rounds") {
             settings.set("rounds", 1);
         }
@@ -88,7 +88,7 @@ impl Task for Solve {
     }
 }
 
-/// Checks that the result is not worse than the start.
+/// Checks that the result is not worse than the warm start.
 fn check_start(case: &Case<Network>, report: &Report) -> Result<(), crate::task::Fault> {
     let network = &case.problem;
     let start = case.settings.numbers("warm-start");

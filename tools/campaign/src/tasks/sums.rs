@@ -1,4 +1,4 @@
-//! `marginals`: sums, posteriors and largest sums.
+//! The task `marginals`: sums, posteriors and marginal MAP.
 
 use crate::call::{Report, Runner, Settings};
 use crate::network::{Form, Network, Shape, happens, one_of};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Sums over all assignments.
 pub struct Sums;
 
-/// Largest sums.
+/// Largest sums (marginal MAP).
 pub struct LargestSums;
 
 fn random(rng: &mut Rng, settings: &mut Settings) -> Network {
@@ -28,7 +28,7 @@ fn random(rng: &mut Rng, settings: &mut Settings) -> Network {
     crate::network::network(rng, shape)
 }
 
-/// Checks what a report says of the logarithm of a sum.
+/// Checks the claims of a report about the logarithm of a sum.
 fn check_sum(network: &Network, report: &Report, sum: Wide) -> Result<(), Fault> {
     let (ln, off) = (sum.ln(), own_error(network));
     let (lower, upper) = report.interval;
@@ -42,7 +42,7 @@ fn check_sum(network: &Network, report: &Report, sum: Wide) -> Result<(), Fault>
     claim(report.error <= 1e-6, "error bound", || format!("{:e} of an exact sum", report.error))
 }
 
-/// Returns how far the campaign's own logarithms may be off: entries of `.LG` are exponentials in doubles.
+/// Returns the largest error of the campaign's own logarithms: entries of `.LG` are exponentiated in doubles.
 fn own_error(network: &Network) -> f64 {
     if network.form == Form::Lg {
         network.roundoff()
@@ -99,10 +99,10 @@ impl Task for Sums {
     }
 }
 
-/// Bytes of tables from which on a run with a time limit always has an interval.
+/// Bytes of tables with which a run with a time limit always returns an interval.
 const ENOUGH: u64 = 1 << 16;
 
-/// Returns how a call without a report ended; a fault if its memory suffices for an interval.
+/// Returns the end of a call without a report; a fault if its memory suffices for an interval.
 fn nothing(case: &Case<Network>, why: &'static str) -> Verdict {
     let memory = case.settings.number("bound-memory").unwrap_or(ENOUGH);
     claim(memory < ENOUGH || !case.settings.has("time"), "no interval", || why.into())?;

@@ -1,4 +1,4 @@
-//! Depth-first search below one open node, for a limited work.
+//! Depth-first search below one open node with limited work.
 
 use super::leaf::{Account, Budget, Elimination, Residual, Solved};
 use super::residual::State;
@@ -10,27 +10,29 @@ use crate::stop::Stop;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// How nodes are bounded besides by shifting, and what is branched on. Neither is better everywhere
+/// How a search bounds nodes in addition to cost shifting, and how it branches. Neither style is better everywhere
 /// (results/notes/branch.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Many light nodes: what little is left is eliminated. Branches where functions decide most.
+    /// Many light nodes, bounded by cost shifting; a node with little left is eliminated. Branches on the variable
+    /// whose functions decide most.
     Light,
-    /// Few heavy nodes: each gets mini-buckets of what is left. Branches where that makes elimination cheapest.
+    /// Few heavy nodes, bounded by mini-buckets of what is left. Branches on the variable that makes elimination
+    /// cheapest.
     Heavy,
-    /// Light nodes as agents on a pseudo-tree have them: branches on the last variables of the elimination order first,
-    /// and eliminates along it with messages of limited size.
+    /// Light nodes along a pseudo-tree, as agents have them: branches on the last variables of the elimination order
+    /// first, and eliminates the rest along the order with messages of limited size.
     Cut {
-        /// Entries of a message, at most.
+        /// Largest number of entries of a message.
         message_entries: u64,
     },
 }
 
 impl Style {
-    /// The styles that prove bounds of networks, the lightest first.
+    /// The styles that bound networks, the lightest first.
     pub const ALL: [Style; 2] = [Style::Light, Style::Heavy];
 
-    /// What a bound of it is called.
+    /// Returns the name of bounds of this style in results.
     pub const fn name(self) -> &'static str {
         match self {
             Style::Light => "branch",
@@ -40,19 +42,21 @@ impl Style {
     }
 }
 
+/// An open node of the search tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    /// Scaled: nothing below it costs less.
+    /// Lower bound of the solutions below it, scaled.
     pub bound: Cost,
-    /// Its part of the whole tree, children having equal parts of their parent's.
+    /// Fraction of the whole tree below it; the children of a node have equal parts.
     pub part: f64,
     pub depth: u32,
-    /// Numbers the nodes as they were found.
+    /// Number of the node in the order of discovery.
     pub serial: u64,
+    /// Last choice on the path from the root; `None` at the root.
     pub path: Option<Arc<Choice>>,
 }
 
-/// The least bound first, then the deepest, then the newest.
+/// Puts the node with the least bound first, then the deepest, then the newest.
 impl Ord for Node {
     fn cmp(&self, other: &Self) -> Ordering {
         let key = |node: &Node| (std::cmp::Reverse(node.bound), node.depth, node.serial);
@@ -74,59 +78,61 @@ impl PartialEq for Node {
 
 impl Eq for Node {}
 
+/// A depth-first search below a node with limited work.
 #[derive(Clone, Copy)]
 pub(crate) struct Dive<'a> {
     pub data: &'a StaticData,
     pub style: Style,
-    /// Entries to look at before the rest stays open.
+    /// Entries to visit before the remaining nodes stay open.
     pub work: u64,
-    /// The same on the way down, until the first node that is finished or cut off from all of its children.
+    /// Entries to visit on the first descent, until a first node is finished or loses all its children.
     pub descent: u64,
-    /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited
-    /// discrepancy search: Harvey, Ginsberg, 1995).
+    /// Number of discrepancies of a path: the child of rank k, 0 for the best, uses k of them. Children beyond that are
+    /// cut (limited discrepancy search: Harvey, Ginsberg, 1995).
     pub discrepancies: usize,
-    /// By function how often nothing was left of one of its variables, in the dives before this batch: light nodes
-    /// branch where that happens often. `None` where no dives follow that could learn.
+    /// By function, how often one of its variables lost all values in the dives before this batch. Light nodes branch
+    /// where that happens often. `None` if no later dives can learn.
     pub failures: Option<&'a [u32]>,
-    /// What a light node is eliminated for, or what mini-buckets of a heavy one may take.
+    /// Limit of the elimination of a light node, or of the mini-buckets of a heavy one.
     pub budget: Budget<'a>,
 }
 
+/// The result of a dive.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub open: Vec<Node>,
     pub solution: Option<Vec<u32>>,
     pub work: u64,
-    /// Of it, on the way to the node.
+    /// Part of `work` that was spent on the path to the node.
     pub replayed: u64,
     pub nodes: u64,
-    /// What it adds to the failures of functions; empty where nothing is learned.
+    /// Increments of the functions' failures; empty if nothing is learned.
     pub failures: Vec<u32>,
-    /// Whether children were cut that may hold something better.
+    /// Whether children were cut that may hold a better solution.
     pub cut: bool,
     pub branchings: Vec<Branched>,
-    /// Combinations of the mini-buckets of a node, at most.
+    /// Largest number of combinations of the mini-buckets of a node.
     pub mini: u64,
-    /// Nodes that shifting cut off.
+    /// Number of nodes that cost shifting cut off.
     pub pruned: u64,
     pub account: Account,
 }
 
-/// A node on the way down, and which of its children come next.
+/// A node on the current path, with its remaining children.
 struct ChoicePoint {
     path: Option<Arc<Choice>>,
     variable: usize,
-    /// The part of the whole tree that each child is.
+    /// Fraction of the whole tree below each child.
     part: f64,
-    /// Least bound last.
+    /// Remaining children with their bounds; the one with the least bound is last.
     children: Vec<(Cost, Box<[u32]>)>,
-    /// Discrepancies left to the next child.
+    /// Discrepancies that the next child may use.
     left: usize,
 }
 
 impl Dive<'_> {
-    /// Searches below `node`; `state` is the root's, or was left so by another dive. Where told to stop, nothing is
-    /// lost.
+    /// Searches below `node`. `state` must be the root's, or restored to it by an earlier dive. If the search is
+    /// stopped, the node stays open and nothing is lost.
     pub fn search(&self, state: &mut State, node: Node, stop: &Stop) -> Found {
         let data = self.data;
         let mut found = Found::default();
@@ -135,7 +141,7 @@ impl Dive<'_> {
             return found;
         }
         if let Some(failures) = self.failures {
-            // not those of another dive that had this state
+            // another dive may have left its own failures in this state
             state.failures.copy_from_slice(failures);
         }
         state.push();
@@ -144,10 +150,10 @@ impl Dive<'_> {
         found.pruned += u64::from(!alive);
         found.replayed = state.work - begin;
         let mut eliminated = 0;
-        // on the way down
+        // limit of the work, larger on the first descent
         let mut most = self.work.max(self.descent);
         let mut points: Vec<ChoicePoint> = Vec::new();
-        // the node at work; its state has a level of its own
+        // the node at work; its state has its own level of the trail
         let mut at = alive.then(|| (node.path.clone(), node.bound.max(state.constant), node.part, self.discrepancies));
         loop {
             if stop.is_set() {
@@ -156,7 +162,7 @@ impl Dive<'_> {
                 break;
             }
             if let Some((path, bound, part, left)) = at.take() {
-                // at least one node gets its children
+                // the first node always gets its children, so that each dive makes progress
                 if state.work - begin + eliminated > most && !points.is_empty() {
                     let depth = node.depth + points.len() as u32;
                     found.open.push(Node { bound, part, depth, serial: 0, path });
@@ -181,7 +187,7 @@ impl Dive<'_> {
                     None => points.push(self.choice_point(state, path, bound, part, left, &mut found)),
                 }
             }
-            // the next child of the deepest branching that has one
+            // the next child of the deepest node that has one
             let Some(point) = points.last_mut() else { break };
             let Some((bound, values)) = point.children.pop().filter(|(bound, _)| *bound < state.limit) else {
                 let _ = points.pop();
@@ -205,7 +211,7 @@ impl Dive<'_> {
         found
     }
 
-    /// Goes down to a child, and back up if no solution below the limit is left there; returns whether one may be.
+    /// Goes down to a child. Returns whether a solution below the limit may be left there; if not, goes back up.
     fn enter(&self, state: &mut State, choice: &Choice, found: &mut Found, stop: &Stop) -> bool {
         state.push();
         found.nodes += 1;
@@ -218,7 +224,7 @@ impl Dive<'_> {
         is_open
     }
 
-    /// Keeps a solution if it is better: what does not cost less is of no interest any more.
+    /// Keeps an assignment if it is better than the incumbent, and lowers the limit to its cost.
     fn offer(&self, assignment: Option<Vec<u32>>, state: &mut State, found: &mut Found) {
         let Some(assignment) = assignment else { return };
         let problem = &self.data.problem;
@@ -234,7 +240,7 @@ impl Dive<'_> {
         state.propagate(self.data, NODE_PASSES, stop)
     }
 
-    /// All choices on the way to a node.
+    /// Applies all choices on the path to a node; returns `false` if a variable loses all its values.
     fn replay(&self, state: &mut State, mut path: Option<&Arc<Choice>>) -> bool {
         while let Some(choice) = path {
             if !state.restrict(self.data, choice.variable as usize, &choice.values) {
@@ -245,7 +251,7 @@ impl Dive<'_> {
         true
     }
 
-    /// Eliminates what is left of a node, or bounds it by mini-buckets; `None` where that takes too much.
+    /// Eliminates what is left of a node, or bounds it by mini-buckets; returns `None` if that takes too much.
     fn finish(&self, state: &mut State, account: &mut Account, stop: &Stop) -> Option<Solved> {
         let data = self.data;
         let work = self.budget.joint_entries;
@@ -278,7 +284,8 @@ impl Dive<'_> {
         }
     }
 
-    /// Chooses the variable to branch on, at a node of a bound and a part of the tree, and puts its values in order.
+    /// Chooses the variable to branch on and sorts its values. `bound` and `part` are those of the node, `left` its
+    /// discrepancies.
     fn choice_point(
         &self,
         state: &mut State,
@@ -306,9 +313,9 @@ impl Dive<'_> {
     }
 }
 
-/// The variable with the fewest values for the mean costs of its functions, where `learned` times their failures
-/// (dom/wdeg: Boussemart, Hemery, Lecoutre, Sais, 2004); of equal ones the one with the largest second-best loss.
-/// Failures instead of costs took four times as many nodes on CELAR6-SUB1-24.
+/// Returns the variable with the fewest values relative to the mean costs of its functions, which are multiplied by
+/// their failures if `learned` (dom/wdeg: Boussemart, Hemery, Lecoutre, Sais, 2004). Of equal ones it is the variable
+/// with the largest second-best loss. Failures instead of costs took four times as many nodes on CELAR6-SUB1-24.
 fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
     let score = |v: usize| {
         let decides = |&&(index, _): &&(u32, u32)| {
@@ -321,7 +328,7 @@ fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
         };
         f64::from(state.count(v)) / data.incidence[v].iter().filter(decides).map(weight).sum::<f64>()
     };
-    // of equal ones the first
+    // of equal ones with equal losses the first
     let (mut best, mut least, mut most) = (0, f64::INFINITY, -1);
     for v in (0..data.variables()).filter(|&v| state.count(v) > 1) {
         let score = score(v);
@@ -336,13 +343,13 @@ fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
     best
 }
 
-/// The variable that is eliminated last: all that are left are below it.
+/// Returns the unassigned variable that is eliminated last: in the pseudo-tree it is above all others.
 fn last(data: &StaticData, state: &State) -> usize {
     let open = data.sequence.iter().rev().find(|&&v| state.count(v as usize) > 1);
     open.map_or(0, |&v| v as usize)
 }
 
-/// What a variable's second best value costs more than the best.
+/// Returns how much a variable's second-best value costs more than its best.
 fn loss(data: &StaticData, state: &State, v: usize) -> Cost {
     let [mut best, mut second] = [NEVER; 2];
     for &value in state.values(data, v) {
@@ -353,10 +360,10 @@ fn loss(data: &StaticData, state: &State, v: usize) -> Cost {
     second - best
 }
 
-/// The variable of the largest bucket whose values together are the cheapest to eliminate.
+/// Returns the variable of the largest bucket that leaves the least work, over all of its values, if it is branched on.
 fn cheapest(data: &StaticData, state: &mut State) -> usize {
     let Elimination { mut hubs, work, .. } = Elimination::new(data, state, None, f64::INFINITY);
-    // those eliminated last are in most buckets
+    // variables that are eliminated last are in most buckets
     hubs.sort_unstable_by_key(|&v| std::cmp::Reverse(data.place[v as usize]));
     state.work += work * (1 + hubs.len().min(HUBS) as u64);
     let score = |v: u32| {

@@ -1,4 +1,4 @@
-//! Nodes that elimination finishes: the work that it would take, and the elimination.
+//! The elimination of nodes: an estimate of its work, and the elimination itself.
 
 use super::residual::State;
 use super::static_data::{NEVER, StaticData};
@@ -10,33 +10,35 @@ use crate::order::{Method, Order, best_order};
 use crate::stop::Stop;
 use std::sync::Arc;
 
+/// Limits of the elimination of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget<'a> {
     pub joint_entries: f64,
     pub bytes: u64,
-    /// Entries of a message at most, along the order of the static data; along the best order where there is no limit.
+    /// Largest number of entries of a message. Elimination follows the order of the static data if it is set, and the
+    /// best order found if it is `None`.
     pub message_entries: Option<u64>,
     pub gpu: Option<&'a Arc<Gpu>>,
 }
 
-/// What eliminations of nodes come to besides solutions.
+/// What eliminations of nodes report besides solutions.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// Why the device did not do what it was meant to.
+    /// Why the device failed to do its work.
     pub trouble: Option<DeviceError>,
     pub sent: Sent,
 }
 
-/// Messages of the eliminations of nodes.
+/// Counts of the messages of the eliminations of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Eliminations.
+    /// Number of eliminations.
     pub runs: u64,
-    /// Their messages, those that are constants included.
+    /// Number of messages, including those that are constants.
     pub messages: u64,
-    /// Entries of all of them.
+    /// Entries of all messages.
     pub entries: u64,
-    /// Entries of the largest one.
+    /// Entries of the largest message.
     pub largest: u64,
 }
 
@@ -57,29 +59,30 @@ impl Sent {
     }
 }
 
-/// The part of a node's network that is not assigned.
+/// The unassigned part of a node's problem.
 pub(crate) struct Residual {
-    /// Which variables of the whole it has.
+    /// The variables of the whole problem that it has.
     variables: Vec<u32>,
-    /// Scaled, with the constant of the node.
+    /// The residual problem, scaled and with the constant of the node.
     problem: Arc<Problem>,
 }
 
-/// What eliminating the variables takes that are not assigned, in the order of the static data.
+/// The work of eliminating the unassigned variables in the order of the static data.
 pub(crate) struct Elimination {
-    /// Combinations looked at; infinite where counting ended at the limit.
+    /// Number of combinations visited; infinite if counting ended at the limit.
     pub joint_entries: f64,
-    /// The variables of the bucket with the most combinations, and how many.
+    /// The variables of the bucket with the most combinations.
     pub hubs: Vec<u32>,
+    /// Number of combinations of that bucket.
     pub largest: f64,
     /// Entries of the largest message.
     pub largest_message: f64,
-    /// Words of variables read.
+    /// Work of the estimate itself, in words of bit sets.
     pub work: u64,
 }
 
 impl Elimination {
-    /// Of a node, were `but` assigned as well. Counts no further than `limit`.
+    /// Estimates the elimination of a node, as if `but` were assigned too. Stops counting at `limit`.
     pub fn new(data: &StaticData, state: &State, but: Option<u32>, limit: f64) -> Elimination {
         let n = data.variables();
         let is_open = |v: u32| state.count(v as usize) > 1 && Some(v) != but;
@@ -87,7 +90,8 @@ impl Elimination {
         for v in (0..n as u32).filter(|&v| is_open(v)) {
             open[v as usize / 64] |= 1 << (v % 64);
         }
-        // neighbours that a variable gets when those before it are eliminated: all go to the one eliminated next
+        // neighbours that a variable gets by the elimination of earlier ones: the next one of them to be eliminated
+        // takes all
         let mut filled: Vec<Option<Box<[u64]>>> = vec![None; n];
         let mut elimination =
             Elimination { joint_entries: 0.0, hubs: Vec::new(), largest: 0.0, largest_message: 0.0, work: n as u64 };
@@ -178,14 +182,14 @@ impl Residual {
         Residual { variables, problem: Arc::new(problem) }
     }
 
-    /// Combinations that could be looked at in the time that orders and plans take.
+    /// Returns the work that planning counts as, in combinations.
     pub fn planning(&self) -> u64 {
         let (variables, functions) = (self.variables.len() as u64, self.problem.functions.len() as u64);
         PLANNING * (variables + functions) + variables
     }
 
-    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. Where a device did not do
-    /// what it was meant to, the CPU has done it.
+    /// Eliminates the residual problem: exactly if that keeps within the budget, otherwise with mini-buckets. If a
+    /// device fails, the CPU repeats the work.
     pub fn solve(
         &self,
         data: &StaticData,
@@ -213,7 +217,7 @@ impl Residual {
         let mut run = Run::on(gpu, self.problem.clone(), plan);
         loop {
             if let Some(error) = run.trouble() {
-                // the CPU does as much as it does in the same time
+                // with the budget of the CPU, which does less in the same time
                 account.trouble = Some(error.clone());
                 let budget = Budget { joint_entries: budget.joint_entries / DEVICE_SPEED as f64, gpu: None, ..budget };
                 return self.solve(data, state, budget, account, stop);
@@ -239,18 +243,20 @@ impl Residual {
     }
 }
 
+/// The planning of a residual problem's elimination.
 impl Residual {
-    /// The order of the whole, of the variables left.
+    /// Returns the order of the whole problem, restricted to the unassigned variables.
     fn along(&self, sequence: &[u32], stop: &Stop) -> Order {
         let places = sequence.iter().filter_map(|v| self.variables.binary_search(v).ok());
         let order = Order::given(&self.problem, &places.map(|place| place as u32).collect::<Vec<_>>(), stop);
         order.expect("a permutation of what is left")
     }
 
-    /// The exact plan, else the one of the largest z that keeps within the budget.
+    /// Returns the exact plan if it keeps within the budget, else the plan of the largest z that does; `None` if there
+    /// is none.
     fn plan(&self, order: &Order, budget: Budget) -> Option<Plan> {
         let plan = |z| Plan::new(&self.problem, order, &Limits { z, ..Limits::new(budget.bytes) });
-        // a device holds all functions at a time too, and sums of some
+        // a device also holds all functions at once, and sums of some of them
         let fits = |plan: &Plan| budget.gpu.is_none() || Gpu::bytes(plan) <= budget.bytes;
         let work = budget.joint_entries;
         if order.joint_entries <= work {
@@ -275,10 +281,11 @@ impl Residual {
     }
 }
 
+/// The result of the elimination of a node.
 pub(crate) enum Solved {
-    /// The best assignment below the limit, if there is one, and combinations looked at.
+    /// The best assignment below the limit, if there is one, and the combinations visited.
     Done(Option<Vec<u32>>, u64),
-    /// Nothing below the node costs less; an assignment that its messages lead to.
+    /// A lower bound of the node, an assignment decoded from the messages, and the combinations visited.
     Bound {
         bound: Cost,
         assignment: Option<Vec<u32>>,
@@ -287,7 +294,8 @@ pub(crate) enum Solved {
     Stopped,
 }
 
-/// What is left of a function over the values left, the last variable running fastest.
+/// Returns the entries of a function over the remaining values, less the costs taken from it; the last variable runs
+/// fastest.
 fn costs(data: &StaticData, state: &State, function: &super::static_data::Function) -> Vec<Cost> {
     let lists: Vec<&[u32]> = function.scope.iter().map(|&v| state.values(data, v as usize)).collect();
     let mut odometer = Odometer::new(lists.iter().map(|list| list.len()).collect());

@@ -1,10 +1,10 @@
-//! Branch and bound: the least bound of an open node bounds the network from below at any time.
+//! Branch and bound: at any time the least bound of an open node is a lower bound of the problem.
 //!
-//! A node is the network with fewer values for some variables. Cost shifting bounds it, starting from its parent's
-//! shifted network; values that reach the upper bound are dropped. What is left is eliminated exactly once that takes
-//! few combinations. Nodes are taken best first in batches, each is searched depth first for a limited work, and what
-//! remains joins the open nodes again (hybrid best-first search: Allouche, de Givry, Katsirelos, Schiex, Zytnicki,
-//! "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
+//! A node is the problem with fewer values for some variables. Cost shifting bounds it, starting from its parent's
+//! shifted problem; values that reach the upper bound are removed. Once elimination of the rest takes few combinations,
+//! the node is eliminated exactly. Nodes are taken best first in batches. Each is searched depth first with limited
+//! work, and the nodes that remain become open nodes again (hybrid best-first search: Allouche, de Givry, Katsirelos,
+//! Schiex, Zytnicki, "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
 //!
 //! The work of a batch is counted and its nodes are searched independently, so threads do not change the result.
 
@@ -43,23 +43,23 @@ use static_data::StaticData;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-/// A search on its way.
+/// A branch and bound search.
 #[derive(Debug)]
 pub struct Branch {
     data: StaticData,
-    /// The whole network, shifted.
+    /// The shifted problem at the root.
     root: State,
     open: BinaryHeap<Node>,
     style: Style,
-    /// Solutions from here on are of no interest, unscaled.
+    /// Cost from which solutions are of no interest, unscaled.
     ub: Cost,
-    /// The best solution found, until it is asked for.
+    /// The best solution found since it was last taken.
     solution: Option<Vec<u32>>,
-    /// Unscaled.
+    /// Lower bound, unscaled.
     bound: Cost,
     memory: u64,
     begun: bool,
-    /// The limit when values of the root were dropped last.
+    /// The limit when values of the root were last removed.
     dropped: Cost,
     serial: u64,
     dive: u64,
@@ -67,27 +67,28 @@ pub struct Branch {
     nodes: u64,
     pruned: u64,
     sent: Sent,
-    /// The variables that agents branched on.
+    /// The variables that a search of [`Style::Cut`] branched on.
     cut: BTreeSet<u32>,
-    /// Combinations for the elimination of a light node; for mini-buckets of a heavy one, at least.
+    /// Combinations up to which a light node is eliminated.
     leaf: f64,
+    /// Least combinations of the mini-buckets of a heavy node.
     mini: f64,
-    /// Where heavy nodes are eliminated that pay there.
+    /// The device for the heavy nodes whose elimination pays there.
     gpu: Option<Arc<Gpu>>,
     trouble: Option<DeviceError>,
-    /// What was branched on, where a certificate is wanted.
+    /// The branchings; `None` if no certificate is wanted.
     trace: Option<BranchingTrace>,
 }
 
 impl Branch {
-    /// A search with light nodes.
+    /// Branch and bound with light nodes, which are bounded by cost shifting.
     pub(crate) const LIGHT: &'static Searcher = &Searcher {
         name: Style::Light.name(),
         steady: Some(Steady::Light),
         begin: |begin, stop| Branch::begin(begin, Style::Light, stop),
     };
 
-    /// A search with heavy nodes.
+    /// Branch and bound with heavy nodes, which are bounded by mini-buckets.
     pub(crate) const HEAVY: &'static Searcher = &Searcher {
         name: Style::Heavy.name(),
         steady: None,
@@ -106,12 +107,12 @@ impl Branch {
         Ok(Box::new(branch))
     }
 
-    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along the
-    /// order, or better. `None` where costs are too large for sums of 64 bits, or the network itself takes more than
-    /// the memory, and once `stop` is set.
+    /// Creates a search for solutions better than `ub` and the problem's top. Nodes are eliminated along the given
+    /// order or a better one. Returns `None` if costs are too large for sums of 64 bits, the problem itself takes more
+    /// than the memory, or `stop` is set.
     pub fn new(begin: Begin<'_>, style: Style, stop: &Stop) -> Option<Branch> {
         let Begin { problem, ub, order, memory, journal } = begin;
-        // of many variables these alone are too much
+        // for many variables the pairs alone exceed the memory
         let _ = memory.checked_sub(StaticData::pairs(problem))?;
         let (tables, state) = StaticData::bytes(problem, stop).ok()?;
         let taken = tables.saturating_add(state.saturating_mul(STATES));
@@ -145,7 +146,7 @@ impl Branch {
         })
     }
 
-    /// Goes on with the root alone; the bound stays.
+    /// Starts again from the root alone; the bound is kept.
     fn begin_again(&mut self) {
         if !self.open.is_empty() {
             self.open.clear();
@@ -153,13 +154,13 @@ impl Branch {
         }
     }
 
-    /// The node above all others.
+    /// Returns the root node.
     fn whole(&self) -> Node {
         Node { bound: self.root.constant, part: 1.0, depth: 0, serial: 0, path: None }
     }
 
-    /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests
-    /// have small networks.
+    /// Sets the combinations up to which nodes are eliminated to `joint_entries`, and the least combinations of a heavy
+    /// node's mini-buckets to twice that: for tests, whose networks are small.
     #[doc(hidden)]
     pub fn leaves(mut self, joint_entries: f64) -> Branch {
         (self.leaf, self.mini) = (joint_entries, 2.0 * joint_entries);
@@ -171,7 +172,7 @@ impl Branch {
         let open = self.root.limit > 0 && self.root.propagate(&self.data, ROOT_PASSES, stop);
         self.work += self.root.work - before;
         if stop.is_set() {
-            // the passes done keep: costs are only shifted
+            // the finished passes stay valid: costs have only been shifted
             return;
         }
         self.begun = true;
@@ -182,7 +183,7 @@ impl Branch {
         self.settle();
     }
 
-    /// The limit has fallen: drops what reaches it at the root, for all nodes.
+    /// Removes the root's values that reach the limit after it has fallen.
     fn drop_values(&mut self, stop: &Stop) {
         self.dropped = self.root.limit;
         let before = self.root.work;
@@ -195,10 +196,10 @@ impl Branch {
 
     /// Searches the best open nodes.
     fn batch(&mut self, stop: &Stop) {
-        // heavy nodes are shared out by their eliminations
+        // the elimination of a heavy node uses all threads itself
         let batch = if self.style == Style::Heavy { 1 } else { BATCH };
         let nodes: Vec<Node> = (0..batch).map_while(|_| self.open.pop()).collect();
-        // where there is no room for more open nodes, nodes are searched for longer
+        // if there is no room for more open nodes, each node is searched for longer
         let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
         let work = if self.style == Style::Heavy { 0 } else { self.dive };
         let mini = self.mini.max(self.work as f64 * MINI_PART);
@@ -227,8 +228,8 @@ impl Branch {
         self.settle();
     }
 
-    /// What a light node is eliminated for, or what mini-buckets of a heavy one may take: `mini` combinations, `bytes`
-    /// of the host or the `room` of a device.
+    /// Returns the limits of a node's elimination: `mini` combinations for mini-buckets, and `bytes` on the host or
+    /// `room` bytes on a device.
     fn budget<'a>(&self, gpu: Option<&'a Arc<Gpu>>, room: Option<u64>, mini: f64, bytes: u64) -> Budget<'a> {
         let light = Budget { joint_entries: self.leaf, bytes, message_entries: None, gpu: None };
         match (self.style, room) {
@@ -242,15 +243,15 @@ impl Branch {
         }
     }
 
-    /// Takes what the dives of a batch have found.
+    /// Takes over the results of the dives of a batch.
     fn gather(&mut self, found: Vec<Found>) {
         let (mut spent, mut replayed, mut mini) = (0, 0, 0);
         let mut branchings = Vec::new();
         for (at, found) in found.into_iter().enumerate() {
-            // in the order of the nodes: threads do not change anything
+            // in the order of the nodes, so that threads do not change the result
             if at > 0 {
-                // failures far down say little of the nodes above: with those of descents CELAR6-SUB1-24 took twice as
-                // many
+                // failures far down say little about the nodes above: with those of descents CELAR6-SUB1-24 took twice
+                // as many nodes
                 self.root.failures.iter_mut().zip(&found.failures).for_each(|(all, of_dive)| *all += of_dive);
             }
             spent += found.work;
@@ -280,7 +281,7 @@ impl Branch {
             let total = |of: Branched| Branched { bound: self.data.total(of.bound), ..of };
             log.add(branchings.into_iter().map(total), if self.style == Style::Heavy { mini } else { 0 });
         }
-        // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
+        // a twentieth to a tenth of the work is spent on the way back to open nodes (hybrid best-first search)
         if replayed * 10 > spent {
             self.dive = (self.dive * 2).min(MOST_DIVE);
         } else if replayed * 20 < spent {
@@ -288,7 +289,7 @@ impl Branch {
         }
     }
 
-    /// The CPU does from now on what the device was meant to.
+    /// Makes the CPU do the work of a failed device from now on.
     fn lose(&mut self, error: DeviceError) {
         (self.gpu, self.trouble) = (None, Some(error));
     }
@@ -301,7 +302,7 @@ impl Branch {
         }
     }
 
-    /// The bound of what is open; nodes that cannot hold anything better go.
+    /// Updates the bound from the open nodes, and closes the search if none of them can hold a better solution.
     fn settle(&mut self) {
         if let Some(log) = &self.trace {
             log.spent(self.work);
@@ -316,22 +317,22 @@ impl Branch {
         }
     }
 
-    /// Nodes visited.
+    /// Returns the number of nodes visited.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    /// Nodes that cost shifting cut off.
+    /// Returns the number of nodes that cost shifting cut off.
     pub fn pruned(&self) -> u64 {
         self.pruned
     }
 
-    /// The messages of nodes that were eliminated.
+    /// Returns the counts of messages of the nodes that were eliminated.
     pub fn sent(&self) -> Sent {
         self.sent
     }
 
-    /// The variables that a search of [`Style::Cut`] branched on, ascending.
+    /// Returns the variables that a search of [`Style::Cut`] branched on, ascending.
     pub fn cut(&self) -> impl Iterator<Item = u32> {
         self.cut.iter().copied()
     }
@@ -350,7 +351,7 @@ impl Search for Branch {
         &self.data.problem
     }
 
-    /// At least one batch.
+    /// Searches at least one batch.
     fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         if !self.begun {
@@ -373,7 +374,7 @@ impl Search for Branch {
         self.bound.min(self.ub)
     }
 
-    /// Combinations eliminated included.
+    /// Returns the work done, including combinations of eliminations.
     fn work_done(&self) -> u64 {
         self.work
     }
@@ -382,12 +383,12 @@ impl Search for Branch {
         self.begun && self.open.is_empty()
     }
 
-    /// Were the rest of the tree like what is closed of it, the children of a node alike (after the weighted backtrack
-    /// estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest number until
-    /// something is closed.
+    /// Estimates the work left as if the rest of the tree were like its closed part and the children of a node alike
+    /// (after the weighted backtrack estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006).
+    /// Returns the largest number before anything is closed.
     fn work_left(&self) -> u64 {
         let open: f64 = self.open.iter().filter(|node| node.bound < self.root.limit).map(|node| node.part).sum();
-        // as an integer at most the largest one
+        // the conversion to an integer saturates
         if self.begun { (self.work as f64 * (open / (1.0 - open).max(0.0))) as u64 } else { u64::MAX }
     }
 
@@ -407,13 +408,14 @@ impl Search for Branch {
         Some(Proof::reductions(reducer)?.searched(self.data.bits, self.trace.as_ref()?, bytes))
     }
 
-    /// For heavy nodes, with tables that fit there. What it does counts by the time it takes. Where branchings are kept
-    /// they stay on the CPU: the checker of a certificate makes their tables there.
+    /// Uses the device for heavy nodes whose tables fit there. Their work counts by the time that it takes. If
+    /// branchings are kept, all nodes stay on the CPU, because the checker of a certificate makes their tables there.
     fn use_device(&mut self, gpu: &Arc<Gpu>) {
         if self.style == Style::Heavy && self.trace.is_none() {
             self.gpu = Some(gpu.clone());
-            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and
-            // each of these takes as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
+            // the device's mini-buckets of the root bound better than those of all nodes into which the CPU has split
+            // it, and each of these takes as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such
+            // nodes)
             self.begin_again();
         }
     }

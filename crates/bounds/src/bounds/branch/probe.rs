@@ -1,4 +1,4 @@
-//! A depth-first search of a small network within limits, for large-neighbourhood search.
+//! Depth-first branch and bound on a small problem with limited work, for large-neighbourhood search.
 
 use super::depth_first::{Dive, Found, Node, Style};
 use super::leaf::Budget;
@@ -10,46 +10,47 @@ use crate::order::{Method, Order};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// A branch and bound search within a limit of work.
+/// A branch and bound search with limited work.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    /// Entries to look at before it ends.
+    /// Entries to visit before the search ends.
     pub work: u64,
-    /// How often a path may leave the best child, the k-th best counting k times.
+    /// Discrepancies of a path: the child of rank k, 0 for the best, uses k of them.
     pub discrepancies: usize,
-    /// Combinations that a node is eliminated for rather than searched.
+    /// Combinations up to which a node is eliminated instead of searched.
     leaf: f64,
 }
 
-/// What such a search has found.
+/// The result of a [`Probe`].
 #[derive(Clone, Debug)]
 pub struct Probed {
-    /// The best assignment found below the limit.
+    /// The best assignment found below the limit, if there is one.
     pub solution: Option<Vec<u32>>,
-    /// Whether nothing was left out: there is nothing better.
+    /// Whether the search was exhaustive, so that no better assignment exists.
     pub complete: bool,
-    /// Whether the work was not enough.
+    /// Whether the work limit ended the search.
     pub short: bool,
-    /// Entries looked at and combinations eliminated.
+    /// Entries visited and combinations eliminated.
     pub work: u64,
 }
 
 impl Probe {
-    /// A search within limits.
+    /// Creates a search with these limits of work and discrepancies.
     pub fn new(work: u64, discrepancies: usize) -> Probe {
         Probe { work, discrepancies, leaf: LEAF }
     }
 
-    /// Nodes are eliminated only where that takes no more than so many combinations: tests have small networks.
+    /// Sets the combinations up to which nodes are eliminated, for tests with small networks.
     #[doc(hidden)]
     pub fn leaves(self, leaf: f64) -> Probe {
         Probe { leaf, ..self }
     }
 
-    /// Looks for the best assignment that costs less than `ub`. `None` where costs are too large for sums of 64 bits.
+    /// Searches for the best assignment that costs less than `ub`. Returns `None` if costs are too large for sums of 64
+    /// bits.
     pub fn search(&self, problem: &Arc<Problem>, ub: Cost, stop: &Stop) -> Option<Probed> {
         let (order, steps) = Order::within(problem, Method::MinFill, 1, self.work, stop);
-        // small, and `None` would mean that it never fits
+        // without the stop flag: the problem is small, and `None` would mean that its costs never fit
         let data = StaticData::new(problem, ub, &order.sequence, &Stop::new())?;
         let mut state = State::new(&data, data.limit(ub.min(problem.top)));
         let set_up = SET_UP * (problem.variables() + problem.functions.len()) as u64;

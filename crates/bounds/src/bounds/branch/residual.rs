@@ -1,4 +1,4 @@
-//! The residual problem at a node: the values left, the costs shifted between functions, and a trail for undoing.
+//! The residual problem at a node: its remaining values, the costs shifted between functions, and a trail for undoing.
 
 use super::scan::Pair;
 use super::static_data::{Entries, Function, NEVER, StaticData};
@@ -6,41 +6,44 @@ use crate::bounds::tuning::branch::{FUNCTION_WORK, LATE, Passes};
 use crate::model::Cost;
 use crate::stop::Stop;
 
+/// The costs and values of a node, with a trail that leads back to its ancestors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// What every assignment left costs, scaled and without the network's own constant.
+    /// Cost that every remaining assignment has, scaled and without the problem's own constant.
     pub constant: Cost,
-    /// Assignments from here on are of no interest.
+    /// Scaled cost from which assignments are of no interest.
     pub limit: Cost,
     pub work: u64,
-    /// Unary costs by value, then what was taken from functions by place and value; negative where more was given.
+    /// Unary costs by value, then the costs taken from functions by scope position and value; negative if more was
+    /// given.
     cells: Vec<Cost>,
-    /// By variable the values left, ascending, at the front of its part.
+    /// Remaining values by variable, ascending, at the front of the variable's range.
     values: Vec<u32>,
     counts: Vec<u32>,
-    /// The level that last kept a block: a variable's values with their costs, or what was taken at a place of a
-    /// function.
+    /// The level that last saved a block: a variable's values with their costs, or the costs taken at one scope
+    /// position of a function.
     kept: Vec<u64>,
-    /// Of the level at work; never used again.
+    /// Name of the current level; names are never reused.
     name: u64,
     names: u64,
     levels: Vec<Level>,
     trail: Vec<Kept>,
     old_cells: Vec<Cost>,
     old_values: Vec<u32>,
-    /// Assigned variables that have been visited since: they have nothing more to give.
+    /// Whether an assigned variable has been visited since its assignment, so that it has no more costs to give.
     settled: Vec<bool>,
-    /// By function how often nothing was left of one of its variables.
+    /// By function, how often one of its variables lost all values.
     pub failures: Vec<u32>,
     sum: Vec<Cost>,
     least: Vec<Cost>,
     row: Vec<Cost>,
     digits: Vec<u32>,
     sums: Vec<(Cost, usize)>,
-    /// Functions of the variable at work with its place, and whether they have variables to come.
+    /// Functions of the visited variable, its position in their scopes, and whether variables to come read them.
     met: Vec<(u32, u32, bool)>,
 }
 
+/// A level of the trail: what to restore when it is undone.
 #[derive(Clone, Debug)]
 struct Level {
     name: u64,
@@ -48,30 +51,31 @@ struct Level {
     trail: usize,
 }
 
-/// A block before a level changed it.
+/// A block as it was before a level changed it.
 #[derive(Clone, Debug)]
 struct Kept {
     block: u32,
     cell: usize,
     cells: usize,
-    /// Of a variable: how many values were left, and whether it was settled.
+    /// Number of remaining values of a variable; 0 for costs taken from a function.
     count: u32,
+    /// Whether the variable was settled.
     settled: bool,
 }
 
-/// Where a visit's costs go.
+/// Where a visited variable's remaining unary costs go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Give {
     /// They stay with the variable.
     Nowhere,
-    /// To functions with variables to come.
+    /// To functions with variables to come in a forward pass.
     Forward,
-    /// The same on the way back.
+    /// To functions with variables to come in a backward pass.
     Backward,
 }
 
 impl State {
-    /// All values are left and nothing is shifted.
+    /// Creates the state with all values and without any shifts.
     pub fn new(data: &StaticData, limit: Cost) -> State {
         let mut cells: Vec<Cost> = Vec::with_capacity(data.cells);
         let mut values = Vec::new();
@@ -93,7 +97,7 @@ impl State {
         }
     }
 
-    /// The values of a variable that are left, ascending.
+    /// Returns the remaining values of a variable, ascending.
     pub fn values<'a>(&'a self, data: &StaticData, v: usize) -> &'a [u32] {
         let first = data.first[v] as usize;
         &self.values[first..first + self.counts[v] as usize]
@@ -111,14 +115,14 @@ impl State {
         self.cells[function.taken[place] + value as usize]
     }
 
-    /// Begins a level.
+    /// Begins a level of the trail.
     pub fn push(&mut self) {
         self.levels.push(Level { name: self.name, constant: self.constant, trail: self.trail.len() });
         self.names += 1;
         self.name = self.names;
     }
 
-    /// Undoes the last level.
+    /// Undoes the last level of the trail.
     pub fn pop(&mut self, data: &StaticData) {
         let Some(level) = self.levels.pop() else { return };
         for kept in self.trail.drain(level.trail..).rev() {
@@ -165,7 +169,7 @@ impl State {
         self.trail.push(Kept { block: block as u32, cell, cells: size, count: 0, settled: false });
     }
 
-    /// Leaves a variable only some of its values, given in ascending order. Returns whether any is left.
+    /// Restricts a variable to some of its values, given in ascending order. Returns whether any is left.
     pub fn restrict(&mut self, data: &StaticData, v: usize, keep: &[u32]) -> bool {
         self.keep_variable(data, v);
         let first = data.first[v] as usize;
@@ -181,9 +185,9 @@ impl State {
         count > 0
     }
 
-    /// Collects what a variable's functions cost for each of its values, adds what all of them cost to the constant,
-    /// drops values that reach the limit, and gives the rest on. Returns whether a solution below the limit may be
-    /// left.
+    /// Visits a variable: collects the least costs of its functions for each of its values, moves the least sum to the
+    /// constant, removes values that reach the limit, and passes the rest on. Returns whether a solution below the
+    /// limit may be left.
     pub fn visit(&mut self, data: &StaticData, v: usize, give: Give) -> bool {
         self.keep_variable(data, v);
         let (first, count) = (data.first[v] as usize, self.counts[v] as usize);
@@ -250,7 +254,8 @@ impl State {
         left > 0
     }
 
-    /// Gives shares of a variable's unary costs to `ahead` functions, those with variables to come.
+    /// Gives shares of a variable's unary costs to its `ahead` functions that have variables to come; a share is one in
+    /// `parts`.
     fn give(&mut self, data: &StaticData, v: usize, met: &[(u32, u32, bool)], ahead: Cost, parts: Cost) {
         let (first, left) = (data.first[v] as usize, self.counts[v] as usize);
         let size = data.first[v + 1] as usize - first;
@@ -273,8 +278,8 @@ impl State {
         }
     }
 
-    /// Passes over all variables there and back while they raise the constant by a `part` of what is missing to the
-    /// limit. Returns whether a solution below the limit may be left.
+    /// Makes forward and backward passes over all variables while they raise the constant by a large enough part of the
+    /// gap to the limit. Returns whether a solution below the limit may be left.
     pub fn propagate(&mut self, data: &StaticData, passes: Passes, stop: &Stop) -> bool {
         let n = data.variables();
         for pass in 0..passes.most {
@@ -293,7 +298,7 @@ impl State {
         true
     }
 
-    /// Whether a function's entries are few enough to be looked at.
+    /// Returns whether a function has few enough entries to take part in cost shifting.
     fn takes_part(&self, function: &Function) -> bool {
         let few = |function: &Function| {
             let left = |product: u64, &u: &u32| product.saturating_mul(u64::from(self.counts[u as usize]));
@@ -302,8 +307,8 @@ impl State {
         matches!(function.entries, Entries::Dense(_)) || few(function)
     }
 
-    /// The least entry of a function for each value left of the variable at a place; [`NEVER`] or about that where none
-    /// is allowed. Returns whether the function takes part.
+    /// Computes the least entry of a function, less the costs taken, for each remaining value of the variable at a
+    /// scope position; about [`NEVER`] if all of them are forbidden. Returns whether the function takes part.
     fn least(&mut self, data: &StaticData, function: &Function, place: usize, least: &mut Vec<Cost>) -> bool {
         if !self.takes_part(function) {
             return false;
@@ -328,12 +333,12 @@ impl State {
         true
     }
 
-    /// The same for any arity, dense or sparse.
+    /// Computes [`State::least`] for functions of any arity, dense or sparse.
     fn least_of_many(&mut self, data: &StaticData, function: &Function, place: usize, least: &mut Vec<Cost>) {
         let mut digits = std::mem::take(&mut self.digits);
         let mut sums = std::mem::take(&mut self.sums);
         let arity = function.scope.len();
-        // two parts: how far each digit has come, and the values it stands for
+        // two halves: the odometer of each position, and the values that it stands for
         digits.clear();
         digits.resize(2 * arity, 0);
         let (at, values) = digits.split_at_mut(arity);
@@ -343,7 +348,7 @@ impl State {
         let own = self.values(data, function.scope[place] as usize);
         let stride = function.strides[place];
         least.resize(own.len(), NEVER);
-        // of the digits before each: what was taken, and where their entries begin
+        // for the positions before each: the costs taken, and the offset of the entries
         sums.clear();
         sums.resize(arity + 1, (0, 0));
         let (mut rows, mut changed) = (0, 0);

@@ -1,30 +1,31 @@
-//! The least cost of a function of two variables for each value of one of them.
+//! The least entries of a binary function for each value of one of its variables.
 
 use super::static_data::NEVER;
 use crate::model::Cost;
 
-/// What the entries of values that are gone cost more: more than any other.
+/// Amount added to entries of removed values: more than any other cost.
 const GONE: Cost = 1 << 60;
-/// Whole rows are read where at least one value in so many is left: as many entries as the widest vectors hold.
+/// Rows are read as a whole if at least one in this many values is left: as many entries as the widest vectors hold.
 const WHOLE: usize = 8;
-/// Fewer combinations are looked up, to spare the way to the vector instructions. Neither number was tuned.
+/// Combinations below which entries are looked up one by one, to save the call of the vector code. Neither number was
+/// tuned.
 const FEW: usize = 32;
 
-/// The entries of a function of two variables and the values that are left of these.
+/// The entries of a binary function and the remaining values of its variables.
 pub(crate) struct Pair<'a> {
-    /// All entries, a row for each value of the first variable.
+    /// All entries, one row for each value of the first variable.
     pub entries: &'a [Cost],
     /// Entries of a row.
     pub stride: usize,
-    /// The values left, of the first variable and of the second.
+    /// The remaining values of the first and of the second variable.
     pub values: [&'a [u32]; 2],
-    /// What was taken from the function for them.
+    /// The costs taken from the function for each value of the first and of the second variable.
     pub taken: [&'a [Cost]; 2],
 }
 
 impl Pair<'_> {
-    /// Appends to `least` what is left of the function for each value left of the variable at `place`. `row` is room
-    /// for a row.
+    /// Appends to `least`, for each remaining value of the variable at `place`, the least entry less the costs taken.
+    /// `row` is scratch memory for a row.
     pub fn least(&self, place: usize, least: &mut Vec<Cost>, row: &mut Vec<Cost>) {
         let [xs, ys] = self.values;
         if ys.len() * WHOLE < self.stride || xs.len() * ys.len() < FEW {
@@ -39,7 +40,7 @@ impl Pair<'_> {
         &self.entries[value as usize * self.stride..][..self.stride]
     }
 
-    /// By entries of values that are left alone.
+    /// Looks up the entries of remaining values alone.
     fn look_up(&self, place: usize, least: &mut Vec<Cost>) {
         let [xs, ys] = self.values;
         if place == 0 {
@@ -63,8 +64,8 @@ impl Pair<'_> {
     }
 }
 
-/// The same by whole rows, compiled once for each vector instruction set: in loops, as only inlined code is, which what
-/// iterators call is not always.
+/// [`Pair::least`] by whole rows, compiled for each vector instruction set. It uses loops because only inlined code is
+/// compiled so, and what iterators call is not always inlined.
 struct Whole<'a, 'b> {
     pair: &'a Pair<'b>,
     place: usize,

@@ -1,4 +1,4 @@
-//! The static data of a search: scaled tables, scopes, and where a state keeps what changes.
+//! The static data of a search: scaled tables, scopes, and the layout of its states.
 
 use crate::bounds::cost_shifting::{LONG, SHORT};
 use crate::bounds::tuning::{MOST_BITS, WRITTEN_OUT};
@@ -10,44 +10,47 @@ use crate::tensor::strides;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What is forbidden, among scaled costs; sums of a few stay within 64 bits.
+/// The scaled cost of a forbidden entry; sums of a few of them stay within 64 bits.
 pub(crate) const NEVER: Cost = 1 << 56;
 
-/// A network as all nodes see it.
+/// A problem as all nodes of a search see it.
 #[derive(Debug)]
 pub(crate) struct StaticData {
     pub problem: Arc<Problem>,
-    /// Costs are multiplied by 2^bits.
+    /// Exponent of the power of two that costs are multiplied by.
     pub bits: u32,
-    /// Unscaled: above the constant, no solution of interest costs as much.
+    /// Cost above the constant that no solution of interest reaches, unscaled.
     pub range: Cost,
     pub functions: Vec<Function>,
-    /// For each variable its functions and its place in their scopes.
+    /// For each variable its functions and its position in their scopes.
     pub incidence: Vec<Vec<(u32, u32)>>,
-    /// By variable where its values begin, among all variables' values; one more at the end.
+    /// By variable, the index of its first value among all variables' values; with an end mark.
     pub first: Vec<u32>,
-    /// Cells of a state: unary costs by value, then what was taken from functions.
+    /// Number of cells of a state: unary costs by value, then the costs taken from functions.
     pub cells: usize,
-    /// By variable the variables it shares a function with, a bit each.
+    /// By variable, the set of variables that it shares a function with, one bit each.
     pub neighbours: Vec<Box<[u64]>>,
-    /// The variables by their place in the elimination order, and the places.
+    /// The variables in elimination order.
     pub sequence: Vec<u32>,
+    /// By variable, its position in the elimination order.
     pub place: Vec<u32>,
 }
 
+/// A cost function of a search.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub scope: Scope,
     pub strides: Box<[usize]>,
     pub entries: Entries,
-    /// By place in the scope: the first cell of what was taken.
+    /// By scope position, the first cell of the costs taken.
     pub taken: Box<[usize]>,
-    /// The block of the first of them.
+    /// Number of the block of costs taken at the first scope position.
     pub block: u32,
-    /// How much it costs on average, a forbidden entry as much as the range: how much it may decide.
+    /// Mean cost, a forbidden entry counting as the range: a measure of how much the function decides.
     pub mean: f64,
 }
 
+/// The entries of a function: dense ones are scaled.
 #[derive(Debug)]
 pub(crate) enum Entries {
     Dense(Arc<[Cost]>),
@@ -55,8 +58,8 @@ pub(crate) enum Entries {
 }
 
 impl StaticData {
-    /// `None` where costs are too large for sums of 64 bits, and once `stop` is set. Costs from `ub` on need not be
-    /// told apart.
+    /// Creates the static data. Costs from `ub` on need not be distinguished. Returns `None` if costs are too large for
+    /// sums of 64 bits, or `stop` is set.
     pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<StaticData> {
         let range = cap(problem, ub.min(problem.top), stop).ok()?.max(1);
         if range >= LONG {
@@ -88,7 +91,7 @@ impl StaticData {
     }
 
     fn take(&mut self, problem: &Problem, stop: &Stop) -> Result<(), Error> {
-        // equal tables are kept once, as the problem does
+        // equal tables are stored once, as in the problem
         let mut known: FxHashMap<usize, (Arc<[Cost]>, f64)> = FxHashMap::default();
         let mut block = problem.variables() as u32;
         for item in stop.each((0..).zip(&problem.functions)) {
@@ -135,18 +138,18 @@ impl StaticData {
         Ok(())
     }
 
-    /// A cost, not counting the constant.
+    /// Returns a cost (without the constant) scaled; [`NEVER`] if it is beyond the range.
     pub fn scaled(&self, cost: Cost) -> Cost {
         if cost >= self.range { NEVER } else { cost << self.bits }
     }
 
-    /// No solution that is better than one of total `ub` reaches this: costs are integers.
+    /// Returns the scaled limit that no solution better than the total `ub` reaches: costs are integers.
     pub fn limit(&self, ub: Cost) -> Cost {
         let range = ub.saturating_sub(self.problem.constant).min(self.range);
         if range <= 0 { 0 } else { ((range - 1) << self.bits) + 1 }
     }
 
-    /// The least total that a scaled sum may stand for.
+    /// Returns the least total that a scaled sum may stand for.
     pub fn total(&self, scaled: Cost) -> Cost {
         // rounded up: costs are integers
         (scaled.saturating_add((1 << self.bits) - 1) >> self.bits).saturating_add(self.problem.constant)
@@ -156,15 +159,15 @@ impl StaticData {
         self.problem.variables()
     }
 
-    /// Bytes of the pairs of variables, a bit each.
+    /// Returns the bytes of the neighbour sets of variables, one bit for each pair.
     pub fn pairs(problem: &Problem) -> u64 {
         (problem.variables() as u64).pow(2) / 8
     }
 
-    /// Bytes that a problem's static data takes, and a state of it.
+    /// Returns the bytes of a problem's static data, and those of a state.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
         let mut tables = StaticData::pairs(problem);
         let mut cells = problem.domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
@@ -184,15 +187,15 @@ impl StaticData {
         Ok((tables, StaticData::bytes_of(cells)))
     }
 
-    /// Bytes of a state of so many cells.
+    /// Returns the bytes of a state with `cells` cells.
     pub fn bytes_of(cells: u64) -> u64 {
-        // the trail holds a cell a few times on the way to a leaf
+        // the trail holds each cell a few times on the way to a leaf
         cells * size_of::<Cost>() as u64 * 4
     }
 }
 
 impl Function {
-    /// An entry; `values` are those of the scope.
+    /// Returns the entry for the values of the scope's variables, scaled.
     pub fn entry(&self, data: &StaticData, values: &[u32]) -> Cost {
         match &self.entries {
             Entries::Dense(costs) => {

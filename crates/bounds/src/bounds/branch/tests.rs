@@ -9,7 +9,7 @@ use fangs_testing::problems::{assignments, random};
 
 const ROOMY: u64 = 1 << 30;
 
-/// Entries of a message, where they are limited.
+/// Most entries of a message, for searches that limit them.
 const SHORT: u64 = 3;
 
 const STYLES: [Style; 3] = [Style::Light, Style::Heavy, Style::Cut { message_entries: SHORT }];
@@ -22,7 +22,7 @@ fn optimum(problem: &Problem) -> Cost {
     assignments(problem).map(|assignment| problem.cost(&assignment)).min().expect("there is an assignment")
 }
 
-/// Runs a search to its end by slices of `work`; its bound must neither fall nor pass `optimum`.
+/// Runs a search to its end in slices of `work`; its bound must neither fall nor pass `optimum`.
 fn finish(branch: &mut Branch, work: u64, optimum: Cost) -> Option<Vec<u32>> {
     let (stop, mut solution) = (Stop::new(), None);
     let mut before = branch.lower_bound();
@@ -85,7 +85,7 @@ fn the_first_batch_comes_to_a_solution() {
     while branch.nodes() == 0 {
         let _ = branch.advance(1, &Stop::new());
     }
-    // the dives of a batch are too short for that
+    // the usual dives of a batch are too short to reach a leaf
     let (nodes, batch) = (branch.nodes(), BATCH as u64);
     assert!(branch.take_solution().is_some() && branch.work_done() > 2 * batch * LEAST_DIVE, "{nodes} nodes");
 }
@@ -149,7 +149,7 @@ fn an_upper_bound_may_improve_on_the_way() {
     }
 }
 
-/// What is open of the tree only shrinks, and so the work left is known once it does.
+/// The open part of the tree only shrinks, so the work left has an estimate once it has shrunk.
 #[test]
 fn a_search_tells_what_is_left_of_it() {
     let mut rng = Rng::new(49);
@@ -157,7 +157,7 @@ fn a_search_tells_what_is_left_of_it() {
     for _ in 0..100 {
         let problem = Arc::new(wide(&mut rng, 12, 4, 7));
         let order = shuffled(&problem, &mut rng);
-        // a node at a time
+        // heavy nodes come one at a time
         let mut branch = begin(&problem, None, &order, ROOMY, Style::Heavy).expect("small costs").leaves(2.0);
         assert_eq!(branch.work_left(), u64::MAX);
         let mut open = 1.0;
@@ -175,7 +175,7 @@ fn a_search_tells_what_is_left_of_it() {
     assert!(told > 100 && untold > 20, "{told} {untold}");
 }
 
-/// Threads share the nodes of a batch out; they must not change what is found, nor when.
+/// Threads share the nodes of a batch; they must not change the results or their order.
 #[test]
 fn threads_do_not_change_a_search() {
     let mut rng = Rng::new(43);
@@ -219,7 +219,7 @@ fn a_set_flag_ends_a_search_early_and_loses_nothing() {
     assert_eq!(branch.lower_bound(), optimum);
 }
 
-/// What has no room, or costs too large to be added, is declined.
+/// A search declines if it has no room, or if costs are too large to be added.
 #[test]
 fn searches_that_do_not_fit_are_declined() {
     let mut problem = random(&mut Rng::new(45), 4);
@@ -243,10 +243,11 @@ fn traces_know_all_work_and_lead_to_each_other() {
         let trace = branch.trace.clone().expect("searches keep them");
         loop {
             let progress = branch.advance(1, &Stop::new());
-            // a certificate states it: what the root took counts, also where nothing was branched on yet
+            // a certificate states the work: that at the root counts even before the first branching
             assert_eq!(trace.work(), branch.work_done());
             let (list, deepest) = trace.list(Cost::MAX);
-            // a search is led to all that has to be split up still, and told how large the mini-buckets of the rest are
+            // the list contains all nodes that still have to be split, and the trace the size of the mini-buckets of
+            // the rest
             let (needed, _) = trace.list(branch.lower_bound());
             assert!(needed.len() <= list.len() && (style == Style::Heavy || needed == list && trace.mini() == 0));
             assert!(deepest as usize <= list.len());

@@ -1,9 +1,9 @@
-//! How many of some literals hold: a totalizer (Bailleux, Boufkhad, "Efficient CNF encoding of Boolean cardinality
-//! constraints", 2003) whose outputs are made when they are asked for.
+//! Counts of the literals that hold: a totalizer (Bailleux, Boufkhad, "Efficient CNF encoding of Boolean cardinality
+//! constraints", 2003) whose outputs are made on demand.
 
 use super::solver::{Lit, Sat};
 
-/// A tree of counters; the last one is the root.
+/// A tree of counters; the last node is the root.
 #[derive(Debug)]
 pub struct Counter {
     nodes: Vec<Node>,
@@ -12,19 +12,19 @@ pub struct Counter {
 #[derive(Debug)]
 struct Node {
     children: Option<(usize, usize)>,
-    /// Literals counted.
+    /// Number of literals counted.
     size: usize,
-    /// The k-th holds where more than k of them do.
+    /// Output literals: the k-th holds if more than k of the literals do.
     outputs: Vec<Lit>,
 }
 
 impl Counter {
-    /// Counts these, at least one.
+    /// Creates a counter of these literals, of which there must be at least one.
     pub fn new(inputs: Vec<Lit>) -> Counter {
         let leaf = |literal| Node { children: None, size: 1, outputs: vec![literal] };
         let mut nodes: Vec<Node> = inputs.into_iter().map(leaf).collect();
         let mut next = 0;
-        // a queue: the two oldest that no other counts
+        // as from a queue: joins the two oldest nodes that have no parent
         while next + 1 < nodes.len() {
             let size = nodes[next].size + nodes[next + 1].size;
             nodes.push(Node { children: Some((next, next + 1)), size, outputs: Vec::new() });
@@ -33,12 +33,12 @@ impl Counter {
         Counter { nodes }
     }
 
-    /// Literals counted.
+    /// Returns the number of literals counted.
     pub fn size(&self) -> usize {
         self.nodes.last().map_or(0, |root| root.size)
     }
 
-    /// The literal that holds where more than `bound` do, of fewer than there are.
+    /// Returns the literal that holds if more than `bound` of the literals do; `bound` must be below their number.
     pub fn more_than(&mut self, bound: usize, sat: &mut Sat) -> Lit {
         let root = self.nodes.len() - 1;
         self.extend(root, bound + 1, sat);

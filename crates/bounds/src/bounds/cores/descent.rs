@@ -1,11 +1,12 @@
 //! The core-guided algorithm OLL (Andres, Kaufmann, Matheis, Schaub, "Unsatisfiability-based optimization in clasp",
-//! 2012; Morgado, Dodaro, Marques-Silva, "Core-guided MaxSAT with soft cardinality constraints", 2014) with what RC2
-//! adds (Ignatiev, Morgado, Marques-Silva, "RC2: an efficient MaxSAT solver", 2019). Cores are relaxed only once no
-//! other is left at their weight (Berg, Järvisalo, "Weight-aware core extraction in SAT-based MaxSAT solving", 2017).
+//! 2012; Morgado, Dodaro, Marques-Silva, "Core-guided MaxSAT with soft cardinality constraints", 2014) with the
+//! additions of RC2 (Ignatiev, Morgado, Marques-Silva, "RC2: an efficient MaxSAT solver", 2019). Cores are relaxed only
+//! once no other core is left at their weight (Berg, Järvisalo, "Weight-aware core extraction in SAT-based MaxSAT
+//! solving", 2017).
 //!
-//! At any time a solution costs the bound and the weights of the literals that do not hold in it. Of literals that
-//! cannot all hold, a core, one does not: the least weight of them goes to the bound, and to literals that say how many
-//! more do not hold.
+//! The invariant is that a solution costs the bound plus the weights of the literals that are false in it. At least one
+//! literal of a core is false. The least weight of the core's literals moves to the bound, and to new literals that
+//! count how many more of them are false.
 
 use super::counter::Counter;
 use super::groups;
@@ -16,59 +17,62 @@ use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
-/// The bound, and what raises it next.
+/// The bound of a core-guided search, and the state of the work that raises it.
 #[derive(Debug)]
 pub struct Descent {
     pub sat: Sat,
-    /// What it costs where a literal does not hold, besides the bound, by the literal's index.
+    /// Cost, in addition to the bound, of a false literal, by the literal's index.
     weights: Vec<Cost>,
     /// The literals that have a weight.
     softs: Vec<Lit>,
-    /// Literals that say that no more than so many of a sum do not hold.
+    /// Literals that state that at most a number of a sum's core literals are false, with the sum and the number.
     outputs: FxHashMap<Lit, (usize, usize)>,
     sums: Vec<Sum>,
-    /// Cores that are in the bound and not relaxed yet.
+    /// Cores that the bound includes but that are not relaxed yet.
     found: Vec<Core>,
     lower: Cost,
     upper: Cost,
-    /// Literals of this weight or more are assumed.
+    /// Weight from which literals are assumed.
     least: Cost,
     phase: Phase,
 }
 
+/// A relaxed core: a count of its false literals.
 #[derive(Debug)]
 struct Sum {
     counter: Counter,
-    /// At least so many of its literals hold.
+    /// Number of its counted literals that must hold.
     bound: usize,
     weight: Cost,
 }
 
+/// Assumptions that contradict each other, and their least weight.
 #[derive(Debug)]
 struct Core {
     literals: Vec<Lit>,
     weight: Cost,
 }
 
+/// What the next call of the solver does.
 #[derive(Debug, Default)]
 enum Phase {
-    /// All literals of the stratum are assumed.
+    /// Assumes all literals of the stratum.
     #[default]
     Assume,
-    /// A core is searched for again within itself, so many times so far.
+    /// Trims a core by assuming its own literals; has done so this many times.
     Trim(Vec<Lit>, u32),
-    /// Each of its literals is left out once; those before a place are needed, or were not proved not to be. So many
-    /// decisions are left for that.
+    /// Minimises a core by leaving out each literal once. Literals before the index are needed, or were not proved
+    /// unneeded. The last number is the decisions left.
     Minimise(Vec<Lit>, usize, u64),
-    /// Whether one more of the last sum's literals must hold.
+    /// Asks whether one more of the last sum's literals must hold.
     Exhaust,
-    /// The bound is the optimum, or the limit where nothing is below.
+    /// The bound is the optimum, or the limit because no solution is below it.
     Over,
 }
 
 impl Descent {
-    /// For clauses and literals that should hold, some of which exclude each other. Nothing from `upper` on is of
-    /// interest.
+    /// Creates the search for clauses and soft literals, some of which may exclude each other. Solutions that cost
+    /// `upper` or more are of no interest.
     pub fn new(sat: Sat, softs: &[(Lit, Cost)], constant: Cost, upper: Cost) -> Descent {
         let mut descent = Descent {
             sat,
@@ -85,7 +89,7 @@ impl Descent {
         softs.iter().for_each(|&(literal, weight)| descent.soften(literal, weight));
         for at in 0..descent.softs.len() {
             let literal = descent.softs[at];
-            // one of the two does not hold
+            // one literal of a complementary pair is false
             let both = descent.weight(literal).min(descent.weight(!literal));
             descent.charge(&[literal, !literal], both);
         }
@@ -93,11 +97,12 @@ impl Descent {
         descent
     }
 
-    /// Takes groups of literals of which at most one can hold into account. `pairs` are those of which one must hold.
+    /// Takes groups of literals into account of which at most one can hold. Each pair in `pairs` has a literal that
+    /// holds.
     pub fn group(&mut self, pairs: &[(Lit, Lit)], stop: &Stop) {
         let weight_of = |literal: Lit| self.weight(literal);
         for (mut group, weight) in groups::at_most_one(pairs, weight_of, stop) {
-            // all but one do not hold, and the last one only if the new literal does
+            // all literals but one are false, and the last one is false only if the new literal is
             group.iter().for_each(|&literal| self.charge(&[literal], weight));
             self.lower = self.lower.saturating_sub(weight);
             let one = self.sat.literal();
@@ -109,17 +114,17 @@ impl Descent {
         self.next_stratum();
     }
 
-    /// No solution below the limit costs less.
+    /// Returns the lower bound on the solutions below the limit.
     pub fn lower(&self) -> Cost {
         self.lower.min(self.upper)
     }
 
-    /// Whether the bound is the optimum, or the limit where nothing is below.
+    /// Returns whether the bound is the optimum, or the limit because no solution is below it.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
 
-    /// Only what is below `upper` is of interest from now on.
+    /// Restricts the search to solutions below `upper`.
     pub fn tighten(&mut self, upper: Cost) {
         if upper < self.upper {
             self.upper = upper;
@@ -127,8 +132,8 @@ impl Descent {
         }
     }
 
-    /// One search of at most so many decisions. Whether it came to a model; the caller tells its cost by
-    /// [`Descent::tighten`] and then calls [`Descent::satisfied`].
+    /// Calls the solver once with at most `ticks` decisions. Returns whether it found a model; the caller then reports
+    /// its cost by [`Descent::tighten`] and calls [`Descent::satisfied`].
     pub fn step(&mut self, ticks: u64, stop: &Stop) -> bool {
         if self.lower >= self.upper {
             self.phase = Phase::Over;
@@ -139,7 +144,7 @@ impl Descent {
                 let least = self.least;
                 let mut assumed: Vec<Lit> = self.softs.clone();
                 assumed.retain(|&literal| self.weight(literal) >= least);
-                // the heaviest first: these are more in cores
+                // literals of high weight first, which makes them more frequent in cores
                 assumed.sort_by_key(|&literal| Reverse(self.weight(literal)));
                 match self.sat.solve(&assumed, ticks, stop) {
                     Verdict::Satisfiable => return true,
@@ -162,7 +167,7 @@ impl Descent {
         false
     }
 
-    /// The last model's cost is known.
+    /// Continues after the cost of the last model has been reported.
     pub fn satisfied(&mut self) {
         if self.found.is_empty() {
             self.next_stratum();
@@ -186,7 +191,7 @@ impl Descent {
         self.weights[at] = self.weights[at].saturating_add(weight);
     }
 
-    /// Of these literals one does not hold.
+    /// Moves the weight of a core to the bound: one of its literals is false.
     fn charge(&mut self, core: &[Lit], weight: Cost) {
         self.lower = self.lower.saturating_add(weight);
         for literal in core.iter().filter(|_| weight > 0) {
@@ -194,7 +199,8 @@ impl Descent {
         }
     }
 
-    /// Goes on to lighter literals, where there are some. Where all were assumed the model has cost the bound.
+    /// Lowers the stratum to literals of less weight, if there are any. If all were assumed, the model has cost the
+    /// bound.
     fn next_stratum(&mut self) {
         let weights = &self.weights;
         self.softs.retain(|literal| weights[literal.idx() as usize] > 0);
@@ -214,7 +220,7 @@ impl Descent {
         }
     }
 
-    /// Literals that cost the whole gap must hold.
+    /// Makes literals hard whose weight is the whole gap.
     fn harden(&mut self) {
         let gap = self.upper.saturating_sub(self.lower);
         for literal in std::mem::take(&mut self.softs) {
@@ -229,7 +235,7 @@ impl Descent {
         }
     }
 
-    /// What to do with a core: without literals there is nothing below the limit.
+    /// Returns what to do with a core. An empty core proves that no solution is below the limit.
     fn within(&mut self, mut core: Vec<Lit>, trims: u32) -> Phase {
         match core.len() {
             0 => {
@@ -238,7 +244,7 @@ impl Descent {
             }
             2.. if trims < TRIMS => Phase::Trim(core, trims),
             2..=MINIMISED => {
-                // the cheapest first: what remains then costs more
+                // literals of low weight first: the remaining ones then have more weight
                 core.sort_by_key(|&literal| (self.weight(literal), literal));
                 Phase::Minimise(core, 0, MINIMISING)
             }
@@ -273,7 +279,7 @@ impl Descent {
         self.phase = Phase::Minimise(core, at, left.saturating_sub(self.sat.ticks() - before));
     }
 
-    /// A core raises the bound, and is relaxed later.
+    /// Raises the bound by a core, which is relaxed later.
     fn take(&mut self, core: Vec<Lit>) {
         let weight = core.iter().map(|&literal| self.weight(literal)).min().unwrap_or(0);
         self.charge(&core, weight);
@@ -283,7 +289,7 @@ impl Descent {
         self.harden();
     }
 
-    /// From now on more than one literal of the next core found may not hold, at its weight each.
+    /// Relaxes the next core found: more than one of its literals may then be false, at the core's weight each.
     fn relax(&mut self) {
         while let Some(Core { literals, weight }) = self.found.pop() {
             for literal in &literals {
@@ -300,7 +306,7 @@ impl Descent {
         }
     }
 
-    /// More than `bound` of a sum's literals cost its weight.
+    /// Adds a literal so that more than `bound` true literals of a sum cost the sum's weight.
     fn allow(&mut self, sum: usize, bound: usize) {
         let Sum { counter, weight, .. } = &mut self.sums[sum];
         if bound < counter.size() {
@@ -310,7 +316,7 @@ impl Descent {
         }
     }
 
-    /// Whether one more of the last sum's literals holds in any case: that raises the bound at once.
+    /// Asks whether one more of the last sum's literals holds in any case, which raises the bound at once.
     fn exhaust(&mut self, ticks: u64, stop: &Stop) {
         let Some((last, Sum { counter, bound, weight })) = self.sums.len().checked_sub(1).zip(self.sums.last_mut())
         else {

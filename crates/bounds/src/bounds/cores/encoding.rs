@@ -1,9 +1,9 @@
-//! A problem as clauses: literals of values, hard clauses for what is forbidden, and for each function literals that
-//! say that it costs at least so much.
+//! The encoding of a problem as clauses: literals of values, hard clauses for forbidden tuples, and for each function
+//! literals that state lower bounds of its cost.
 //!
-//! Exactly one tuple of a function is chosen, so that what it costs is a sum over levels: the literal of a level holds
-//! where the function costs as much or more, its weight is the distance from the level below. A tuple implies the
-//! literal of its level, and that the one of the level below.
+//! Exactly one tuple of a function is chosen, so its cost is a sum over levels. The literal of a level holds if the
+//! function costs that much or more, and its weight is the distance from the level below. A tuple implies the literal
+//! of its level, and each level's literal implies that of the level below.
 
 use super::solver::{self, Lit, Sat};
 use crate::bounds::tuning::cores::{DOMAIN, LARGEST, PAIRS, TUPLES};
@@ -12,32 +12,35 @@ use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// What a problem came to.
+/// The encoding of a problem.
 #[derive(Debug)]
 pub struct Encoding {
-    /// The literals of all values, and where those of each variable begin.
+    /// The literals of all values, one variable after the other.
     literals: Vec<Lit>,
+    /// Index of the first literal of each variable, with an end mark.
     starts: Vec<usize>,
-    /// Literals that should hold, and what it costs where they do not; one may be there several times.
+    /// Literals that should hold, with the cost if they do not; a literal may occur several times.
     pub softs: Vec<(Lit, Cost)>,
-    /// What all solutions cost, besides.
+    /// Cost that all solutions have in addition to the weights of false literals.
     pub constant: Cost,
-    /// Literals of which one holds, two at a time: not all where they are many.
+    /// Pairs of literals of which one must hold; only the first of many are kept.
     pub pairs: Vec<(Lit, Lit)>,
 }
 
+/// An encoding in the making.
 struct Encoder<'a> {
     problem: &'a Problem,
-    /// Entries from here on are forbidden.
+    /// Cost from which entries are forbidden.
     limit: Cost,
     sat: &'a mut Sat,
     encoding: Encoding,
 }
 
-/// Bytes of the clauses of a problem.
+/// Estimates the bytes of the clauses of a problem.
 ///
 /// # Errors
-/// [`Error::Memory`] with how large it is, where it is too large to be sensible; [`Error::Stopped`].
+/// Returns [`Error::Memory`] with the number of tuples if the problem has too many for the encoding to be sensible, and
+/// [`Error::Stopped`] once `stop` is set.
 pub fn bytes(problem: &Problem, stop: &Stop) -> Result<u64, Error> {
     let (mut variables, mut clauses, mut literals) = (0u64, 0u64, 0u64);
     for &domain in stop.each(&problem.domains).collect::<Result<Vec<_>, _>>()? {
@@ -60,7 +63,7 @@ pub fn bytes(problem: &Problem, stop: &Stop) -> Result<u64, Error> {
             )));
         }
         tuples += own;
-        // a level for each tuple, at most
+        // at most one level for each tuple
         variables += own;
         clauses += 2 * own;
         literals += (function.scope.len() as u64 + 3) * own;
@@ -71,7 +74,7 @@ pub fn bytes(problem: &Problem, stop: &Stop) -> Result<u64, Error> {
     Ok(solver::bytes(variables, clauses, literals))
 }
 
-/// How many tuples are listed, where all others cost least.
+/// Returns the number of listed tuples if all others have the least cost; `None` otherwise.
 fn listed(function: &CostFunction) -> Option<usize> {
     match &function.table {
         Table::Sparse(table) if table.costs().iter().all(|&cost| cost >= table.default_cost()) => Some(table.len()),
@@ -80,10 +83,10 @@ fn listed(function: &CostFunction) -> Option<usize> {
 }
 
 impl Encoding {
-    /// The clauses for what costs less than `upper`.
+    /// Adds the clauses for solutions that cost less than `upper` to `sat`.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn new(problem: &Problem, upper: Cost, sat: &mut Sat, stop: &Stop) -> Result<Encoding, Error> {
         let limit = upper.saturating_sub(problem.constant).min(FORBIDDEN);
         let (literals, starts, softs, pairs) = (Vec::new(), vec![0], Vec::new(), Vec::new());
@@ -98,10 +101,10 @@ impl Encoding {
         Ok(encoder.encoding)
     }
 
-    /// The values that a model chooses.
+    /// Returns the assignment that the last model chooses.
     pub fn assignment(&self, sat: &Sat) -> Vec<u32> {
         let value = |range: &[usize]| self.literals[range[0]..range[1]].iter().position(|&literal| sat.holds(literal));
-        // where several hold, each of them will do: clauses only say what values entail
+        // if several values of a variable hold, each will do: clauses only state what values entail
         self.starts.windows(2).map(|range| value(range).unwrap_or(0) as u32).collect()
     }
 
@@ -126,7 +129,7 @@ impl Encoder<'_> {
         if domain != 2 {
             self.sat.add(&own);
         }
-        // of more values no clauses: they would be too many, and are not needed
+        // larger domains have no such clauses: they would be too many, and are not needed
         if (3..=DOMAIN).contains(&domain) {
             for (place, &one) in own.iter().enumerate() {
                 own[..place].iter().for_each(|&other| self.sat.add(&[!one, !other]));
@@ -134,7 +137,7 @@ impl Encoder<'_> {
         }
         let costs = &self.problem.unary[variable];
         let Some(levels) = self.levels(costs.iter().copied()) else { return };
-        // a value alone at its level or above, or below it, stands for the level
+        // a value that is alone at or above a level, or alone below it, stands for the level
         let alone = |range: Range<Cost>| {
             let mut inside =
                 own.iter().zip(costs).filter(|&(_, cost)| range.contains(cost)).map(|(&literal, _)| literal);
@@ -171,7 +174,7 @@ impl Encoder<'_> {
             let Some(&least) = row.iter().min() else { return Ok(()) };
             let values: Vec<u32> = odometer.digits.iter().map(|&digit| digit as u32).collect();
             let clause = self.not_all(others, &values);
-            // what all of the row costs says one clause
+            // one clause states the least cost of the whole row
             self.entails(clause.clone(), least, &levels, &outputs);
             for (value, &cost) in (0..).zip(&row) {
                 if cost > least && least < self.limit {
@@ -186,8 +189,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// The different costs below the limit, the least first, which goes to the constant. Where there are none there is
-    /// no model.
+    /// Returns the different costs below the limit, ascending, and adds the least to the constant. If there are none,
+    /// makes the clauses unsatisfiable.
     fn levels(&mut self, costs: impl Iterator<Item = Cost>) -> Option<Vec<Cost>> {
         let mut levels: Vec<Cost> = costs.filter(|&cost| cost < self.limit).collect();
         levels.sort_unstable();
@@ -199,7 +202,7 @@ impl Encoder<'_> {
         (!levels.is_empty()).then_some(levels)
     }
 
-    /// A literal for each level but the first, new ones where none is given.
+    /// Returns a literal for each level but the first, a new one if none is given.
     fn outputs(&mut self, levels: &[Cost], given: Vec<Option<Lit>>) -> Vec<Lit> {
         let mut outputs: Vec<Lit> = Vec::with_capacity(given.len());
         for (place, given) in given.into_iter().enumerate() {
@@ -213,7 +216,7 @@ impl Encoder<'_> {
         outputs
     }
 
-    /// Where no literal of the clause holds, it costs so much.
+    /// Adds clauses by which the cost is at least `cost` if no literal of `clause` holds.
     fn entails(&mut self, mut clause: Vec<Lit>, cost: Cost, levels: &[Cost], outputs: &[Lit]) {
         if cost < self.limit {
             let Some(&output) = levels.partition_point(|&level| level < cost).checked_sub(1).map(|at| &outputs[at])

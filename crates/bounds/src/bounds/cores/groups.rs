@@ -1,12 +1,12 @@
-//! Groups of literals of which at most one can hold, found where each two of them exclude each other.
+//! Groups of literals of which at most one can hold, found as sets of literals that exclude each other in pairs.
 
 use super::solver::Lit;
 use crate::model::Cost;
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 
-/// Groups and the least weight of their literals, which is taken off the weights before the next group is looked for.
-/// One literal of each of the pairs does not hold where the other one of the negations does.
+/// Returns groups with the least weight of their literals, which is subtracted from the weights before the next group
+/// is searched for. At least one literal of each pair holds, so the negations of the two exclude each other.
 pub fn at_most_one(pairs: &[(Lit, Lit)], weight_of: impl Fn(Lit) -> Cost, stop: &Stop) -> Vec<(Vec<Lit>, Cost)> {
     let mut near: FxHashMap<Lit, Vec<Lit>> = FxHashMap::default();
     for &(one, other) in pairs {
@@ -20,7 +20,7 @@ pub fn at_most_one(pairs: &[(Lit, Lit)], weight_of: impl Fn(Lit) -> Cost, stop: 
         list.dedup();
     }
     let mut weights: FxHashMap<Lit, Cost> = near.keys().map(|&literal| (literal, weight_of(literal))).collect();
-    // those with few others first: they are in few groups
+    // literals with few neighbours first, because they are in few groups
     let few_first = |list: &mut Vec<Lit>| list.sort_unstable_by_key(|literal| (near[literal].len(), *literal));
     let mut literals: Vec<Lit> = near.keys().copied().collect();
     few_first(&mut literals);

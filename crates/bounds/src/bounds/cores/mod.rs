@@ -1,8 +1,8 @@
-//! Core-guided lower bounds: the problem as clauses, and a SAT solver that says which costs contradict each other.
+//! Core-guided lower bounds: the problem as clauses, and a SAT solver that finds costs that contradict each other.
 //!
-//! Each group of costs that cannot all be avoided raises the bound. Once none is left the solver's model is an optimal
-//! assignment. Where soft functions contradict each other in groups, as in MaxSAT, covers and schedules, this proves
-//! what neither shifting nor mini-buckets do.
+//! A set of costs that cannot all be avoided raises the bound. Once none is left, the solver's model is an optimal
+//! assignment. If soft functions contradict each other in groups, as in MaxSAT, covering and scheduling, this proves
+//! what neither cost shifting nor mini-buckets prove.
 
 mod counter;
 mod descent;
@@ -23,35 +23,36 @@ use encoding::Encoding;
 use solver::Sat;
 use std::sync::Arc;
 
-/// A search on its way.
+/// A core-guided search.
 #[derive(Debug)]
 pub struct Cores {
     problem: Arc<Problem>,
     encoding: Encoding,
     descent: Descent,
     ub: Cost,
-    /// The best solution found, until it is asked for.
+    /// The best solution found since it was last taken.
     solution: Option<Vec<u32>>,
-    /// Work before the first search.
+    /// Work before the first call of the solver.
     begun: u64,
     memory: u64,
-    /// Memory is out.
+    /// Whether the memory is used up.
     is_full: bool,
 }
 
 impl Cores {
-    /// What a schedule knows of it.
+    /// The entry of the list of searches.
     pub(crate) const SEARCHER: &'static Searcher = &Searcher {
         name: "cores",
         steady: Some(Steady::Cores),
         begin: |begin, stop| Ok(Box::new(Cores::new(begin, stop)?)),
     };
 
-    /// A search for solutions better than the best one known and the problem's top.
+    /// Creates a search for solutions better than the incumbent and the problem's top.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the clauses would take half of the memory or are too many to be sensible;
-    /// [`Error::Usage`] where a certificate is wanted, which cannot tell of cores; [`Error::Stopped`].
+    /// Returns [`Error::Memory`] if the clauses would take half of the memory or are too many to be sensible,
+    /// [`Error::Usage`] if a certificate is wanted, which cannot express cores, and [`Error::Stopped`] once `stop` is
+    /// set.
     pub fn new(begin: Begin<'_>, stop: &Stop) -> Result<Cores, Error> {
         let Begin { problem, ub, memory, journal, .. } = begin;
         if journal {
@@ -74,7 +75,7 @@ impl Cores {
         Ok(Cores { problem, encoding, descent, ub, solution: None, begun: bytes, memory, is_full: false })
     }
 
-    /// A model: what it costs is counted by the problem's own tables.
+    /// Takes up a model; the problem's own tables give its cost.
     fn found(&mut self) {
         let assignment = self.encoding.assignment(&self.descent.sat);
         let cost = self.problem.cost(&assignment);

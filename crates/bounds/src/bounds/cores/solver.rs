@@ -1,4 +1,4 @@
-//! The SAT solver: clauses, and searches under assumptions that end by the flag or after counted work.
+//! The SAT solver: clauses, and calls under assumptions that end by the stop flag or after counted work.
 
 use crate::bounds::tuning::cores::{CLAUSE_BYTES, CONFLICT_TICKS, CONFLICT_WORK, LITERAL_BYTES, PROPAGATION_WORK};
 use crate::stop::Stop;
@@ -7,32 +7,32 @@ use batsat::{Callbacks, ClauseKind, Solver, SolverInterface, SolverOpts, lbool};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a search came to.
+/// The outcome of a call of the solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There is a model ([`Sat::holds`]).
+    /// A model was found ([`Sat::holds`]).
     Satisfiable,
-    /// There is none ([`Sat::core`]).
+    /// The assumptions have no model ([`Sat::core`]).
     Unsatisfiable,
-    /// The work or the time was over before.
+    /// The limit of work or the stop flag ended the call.
     Unknown,
 }
 
-/// Clauses, and what was learnt from them.
+/// The clauses, and those learnt from them.
 pub struct Sat {
     solver: Solver<Meter>,
     clause: Vec<Lit>,
-    /// Clauses and literals added.
+    /// Number of clauses and of literals added.
     added: (u64, u64),
 }
 
-/// Counts decisions and conflicts, and ends a search.
+/// A counter of decisions and conflicts that ends a call.
 #[derive(Default)]
 struct Meter {
     ticks: AtomicU64,
     end: u64,
     stop: Stop,
-    /// Clauses learnt and kept, and their literals.
+    /// Number of clauses learnt and kept, and of their literals.
     learnt: (u64, u64),
 }
 
@@ -62,27 +62,28 @@ impl fmt::Debug for Sat {
 }
 
 impl Sat {
-    /// No clauses.
+    /// Creates a solver without clauses.
     pub fn new() -> Sat {
         let options = SolverOpts { restart_first: 50, min_learnts_lim: 2000, ..SolverOpts::default() };
         Sat { solver: Solver::new(options, Meter::default()), clause: Vec::new(), added: (0, 0) }
     }
 
-    /// One more.
+    /// Returns the positive literal of a new variable.
     pub fn literal(&mut self) -> Lit {
         Lit::new(self.solver.new_var_default(), true)
     }
 
-    /// One of these literals holds.
+    /// Adds a clause: at least one of the literals holds.
     pub fn add(&mut self, clause: &[Lit]) {
         self.clause.clear();
         self.clause.extend_from_slice(clause);
         self.added = (self.added.0 + 1, self.added.1 + clause.len() as u64);
-        // that there is no model any more is what the next search says
+        // if there is no model any more, the next call reports it
         let _ = self.solver.add_clause_reuse(&mut self.clause);
     }
 
-    /// Searches for a model in which the assumptions hold, for so many decisions; a conflict counts as several.
+    /// Searches for a model in which the assumptions hold, with at most `ticks` decisions; a conflict counts as
+    /// several.
     pub fn solve(&mut self, assumptions: &[Lit], ticks: u64, stop: &Stop) -> Verdict {
         let now = self.ticks();
         let meter = self.solver.cb_mut();
@@ -94,36 +95,36 @@ impl Sat {
         }
     }
 
-    /// Decisions and conflicts of all searches.
+    /// Returns the decisions of all calls, conflicts counted as several.
     pub fn ticks(&self) -> u64 {
         self.solver.cb().ticks.load(Ordering::Relaxed)
     }
 
-    /// Whether a literal holds in the last model.
+    /// Returns whether a literal holds in the last model.
     pub fn holds(&self, literal: Lit) -> bool {
         self.solver.value_lit(literal) == lbool::TRUE
     }
 
-    /// The assumptions that contradict each other; none where there is no model at all.
+    /// Returns assumptions that contradict each other; empty if there is no model at all.
     pub fn core(&self) -> Vec<Lit> {
         self.solver.unsat_core().iter().map(|&literal| !literal).collect()
     }
 
-    /// Work of all searches, in entries of a table.
+    /// Returns the work of all calls, in table entries.
     pub fn work(&self) -> u64 {
         let (propagations, conflicts) = (self.solver.num_propagations(), self.solver.num_conflicts());
         let propagating = PROPAGATION_WORK.saturating_mul(propagations);
         propagating.saturating_add(CONFLICT_WORK.saturating_mul(conflicts)).saturating_add(self.ticks())
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate number of bytes in use.
     pub fn bytes(&self) -> u64 {
         let (clauses, literals) = self.solver.cb().learnt;
         bytes(self.solver.num_vars().into(), self.added.0 + clauses, self.added.1 + literals)
     }
 }
 
-/// Bytes that so many variables, clauses and literals in them take, about.
+/// Returns the approximate bytes of variables, clauses and the literals in them.
 pub fn bytes(variables: u64, clauses: u64, literals: u64) -> u64 {
     let clauses = clauses.saturating_mul(CLAUSE_BYTES).saturating_add(literals.saturating_mul(size_of::<Lit>() as u64));
     variables.saturating_mul(LITERAL_BYTES).saturating_add(clauses)

@@ -1,4 +1,4 @@
-//! Against brute force.
+//! Tests of core-guided search against enumeration.
 
 use super::counter::Counter;
 use super::solver::{Lit, Verdict};
@@ -19,7 +19,7 @@ fn optimum(problem: &Problem) -> Cost {
     assignments(problem).map(|assignment| problem.cost(&assignment)).min().expect("there is an assignment")
 }
 
-/// Tables of all shapes; every third time with weights near the largest, every tenth with a large domain.
+/// Returns tables of all shapes; every third time with weights near the largest, every tenth with a large domain.
 fn case(rng: &mut Rng, number: u32) -> Problem {
     let mut problem = random(rng, 4);
     if number.is_multiple_of(3) {
@@ -39,7 +39,7 @@ fn case(rng: &mut Rng, number: u32) -> Problem {
     problem
 }
 
-/// Some subsets of many things, most pairs of which exclude each other: what is left out costs.
+/// Returns a packing problem: most pairs of things exclude each other, and each thing left out has a cost.
 fn packing(rng: &mut Rng) -> Problem {
     let n = 4 + rng.index(9) as u32;
     let forbidden = Table::Sparse(Arc::new(SparseTable::new(2, 0, vec![1, 1], vec![FORBIDDEN])));
@@ -57,7 +57,7 @@ fn packing(rng: &mut Rng) -> Problem {
     }
 }
 
-/// Searches to the end, each time for a few decisions; the bound neither falls nor passes `optimum`.
+/// Searches to the end with few decisions a call; the bound neither falls nor passes `optimum`.
 fn finish(cores: &mut Cores, rng: &mut Rng, optimum: Cost) -> Option<Vec<u32>> {
     let (stop, mut solution) = (Stop::new(), None);
     let mut before = cores.lower_bound();
@@ -131,7 +131,7 @@ fn an_upper_bound_may_improve_on_the_way() {
     assert!(later > 5, "{later}");
 }
 
-/// Of n things of which one is allowed, n - 1 are left out: that is known before the first search.
+/// Of n things, one of which may be chosen, n - 1 are left out: that is known before the first call of the solver.
 #[test]
 fn things_that_exclude_each_other_raise_the_bound_at_once() {
     let forbidden = Table::Sparse(Arc::new(SparseTable::new(2, 0, vec![1, 1], vec![FORBIDDEN])));
@@ -194,7 +194,7 @@ fn it_says_why_it_does_not_run() {
     assert!(matches!(Cores::new(begin, &stopped), Err(Error::Stopped)));
 }
 
-/// It ends for good where what it has learnt takes the memory, with the bound it has come to.
+/// A search ends for good, with the bound it has reached, if learnt clauses use up the memory.
 #[test]
 fn memory_that_is_out_ends_it() {
     let mut rng = Rng::new(53);

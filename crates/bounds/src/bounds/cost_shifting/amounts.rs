@@ -1,7 +1,7 @@
-//! Long lists of costs, in 32 bits each until one of them needs more.
+//! Long lists of costs, stored in 32 bits each until one of them needs more.
 //!
-//! Costs that are moved are mostly as small as entries, but nothing says that they stay so: passes may carry the same
-//! amount around ever again. So every list is looked at as it is written, and made wider once.
+//! Shifted costs are mostly as small as table entries, but nothing guarantees that: passes may carry the same amount
+//! around repeatedly. Therefore each write checks its costs, and a list is widened at most once.
 
 use crate::error::Error;
 use crate::model::Cost;
@@ -10,23 +10,23 @@ use crate::tensor::tiles::NEVER;
 use crate::threads::Large;
 use std::ops::Range;
 
-/// Costs one after the other; [`NEVER`] and what is less by twice that fit into either form.
+/// A list of costs. [`NEVER`] and `-NEVER` fit into both forms.
 #[derive(Clone, Debug)]
 pub(crate) enum Amounts {
     Short(Large<i32>),
     Long(Large<Cost>),
 }
 
-/// Costs that are made wider between two looks at the stop flag, some milliseconds, and read at a time.
+/// Number of costs that are widened between two checks of the stop flag, some milliseconds, or read at once.
 const PART: usize = 1 << 20;
 
 #[inline(always)]
 fn fits(cost: Cost) -> bool {
-    // the ends stand for NEVER
+    // the extreme values stand for NEVER and -NEVER
     (cost > Cost::from(i32::MIN) && cost < Cost::from(i32::MAX)) | (cost == NEVER) | (cost == -NEVER)
 }
 
-/// Of a cost that fits.
+/// Returns the 32-bit form of a cost that fits.
 #[inline(always)]
 fn narrow(cost: Cost) -> i32 {
     match cost {
@@ -46,7 +46,7 @@ fn wide(cost: i32) -> Cost {
 }
 
 impl Amounts {
-    /// Nothing, with room for so many.
+    /// Returns an empty list with room for `length` costs.
     pub fn with_capacity(length: usize, short: bool) -> Amounts {
         if short {
             Amounts::Short(Vec::with_capacity(length).into())
@@ -66,7 +66,7 @@ impl Amounts {
         }
     }
 
-    /// Makes all wider unless these fit. Once `stop` is set nothing has happened.
+    /// Widens the list unless `costs` fit. If `stop` is set, the list stays as it is.
     #[inline]
     pub fn prepare(&mut self, costs: &[Cost], stop: &Stop) -> Result<(), Error> {
         if let Amounts::Short(short) = self
@@ -82,7 +82,7 @@ impl Amounts {
         Ok(())
     }
 
-    /// Replaces those from a place on; the list has been prepared for them.
+    /// Replaces the costs from index `start` on. The list must have been prepared for them.
     #[inline]
     pub fn write(&mut self, start: usize, costs: &[Cost]) {
         match self {
@@ -93,10 +93,10 @@ impl Amounts {
         }
     }
 
-    /// Goes on with these.
+    /// Appends costs.
     ///
     /// # Errors
-    /// [`Error::Stopped`], where they do not fit.
+    /// Returns [`Error::Stopped`] if the list must be widened and `stop` is set.
     pub fn extend(&mut self, costs: &[Cost], stop: &Stop) -> Result<(), Error> {
         self.prepare(costs, stop)?;
         match self {
@@ -106,7 +106,7 @@ impl Amounts {
         Ok(())
     }
 
-    /// Appends a part of the list to `to`.
+    /// Appends a range of the list to `to`.
     #[inline(always)]
     pub fn read(&self, part: Range<usize>, to: &mut Vec<Cost>) {
         match self {
@@ -115,14 +115,14 @@ impl Amounts {
         }
     }
 
-    /// A part of the list.
+    /// Returns a range of the list.
     pub fn part(&self, part: Range<usize>) -> Vec<Cost> {
         let mut costs = Vec::with_capacity(part.len());
         self.read(part, &mut costs);
         costs
     }
 
-    /// The list in parts, with where each begins.
+    /// Returns the list in pieces, each with the index of its first cost.
     pub fn parts(&self) -> impl Iterator<Item = (usize, Vec<Cost>)> {
         let end = |start: usize| (start + PART).min(self.len());
         (0..self.len()).step_by(PART).map(move |start| (start, self.part(start..end(start))))
@@ -130,7 +130,7 @@ impl Amounts {
 }
 
 impl PartialEq for Amounts {
-    /// Whether they are the same costs, in whatever form.
+    /// Returns whether both lists have the same costs, whatever their form.
     fn eq(&self, other: &Amounts) -> bool {
         self.len() == other.len() && self.parts().eq(other.parts())
     }

@@ -1,8 +1,8 @@
-//! Cost shifting between functions on a device: the host's waves, with the host's result (kernels/shift.cu).
+//! Cost shifting between functions on a device: the waves of the host, with the same result (kernels/shift.cu).
 //!
-//! A wave is one launch. Tables go up once, for each of their variables with its values fastest; what is taken and what
-//! values cost stays there until all passes are done. The host waits for what has become constant only, after many
-//! waves.
+//! A wave is one launch. The tables are uploaded once, for each of their variables with its values fastest. The costs
+//! taken and the costs of values stay on the device until all passes are done. The host reads only the constant, after
+//! many waves.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What every byte is of a least cost that nothing was read into: more than any cost.
+/// Byte that fills a least cost before it is computed: the resulting number exceeds any cost.
 const UNSET: u8 = 0x3f;
 const TEXT: Text = Text::new(text);
 
@@ -77,8 +77,8 @@ pub(crate) struct ShiftDevice {
 }
 
 impl ShiftDevice {
-    /// Costs as they are on the host, with tables of `E`. `None` as long as the kernel is not compiled; with `patience`
-    /// after some milliseconds.
+    /// Uploads the costs of the host, with tables of entries `E`. Returns `None` while the kernel is not compiled; with
+    /// `patience`, waits some milliseconds for it.
     pub fn new<E: Moved>(
         gpu: &Arc<Gpu>,
         layout: &Layout,
@@ -96,7 +96,7 @@ impl ShiftDevice {
             let what = format!("cost shifting takes {bytes} bytes of device memory for its tables, {free} are free");
             return Err(DeviceError::Unusable(what));
         }
-        // what becomes constant in a wave is added up before it is looked at
+        // a wave's contributions to the constant are summed before the sum is checked
         let most = layout.waves.iter().map(|wave| wave.variables.len() as Cost).max().unwrap_or(0);
         if range.saturating_mul(most + 1) > 1 << 62 {
             return Err(DeviceError::Unusable("costs to shift are too large to be added on a device".into()));
@@ -125,8 +125,7 @@ impl ShiftDevice {
         Ok(Some(ShiftDevice { gpu, kernel, waves, unary, taken, constants, addresses, _held: held }))
     }
 
-    /// Makes waves of a pass and returns the constant, which was `constant` before; `range` or more where there is no
-    /// solution.
+    /// Runs waves of a pass and returns the new constant, given the old one; `range` if there is no solution.
     pub fn run(
         &mut self,
         forward: bool,
@@ -154,7 +153,7 @@ impl ShiftDevice {
         Ok(constant.min(range))
     }
 
-    /// What has been moved, `short` where it is likely to fit into 32 bits.
+    /// Downloads the costs, as `short` if they are likely to fit into 32 bits.
     pub fn costs(&self, short: bool) -> Result<Costs, DeviceError> {
         let of = |all: &CudaSlice<i64>| {
             let mut amounts = Amounts::with_capacity(all.len(), short);

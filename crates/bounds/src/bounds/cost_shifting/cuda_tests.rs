@@ -1,4 +1,4 @@
-//! What the kernel of kernels/shift.cu does with the words of visits, on the host, against the host's own passes.
+//! An emulation of kernels/shift.cu on the host, compared with the host's own passes.
 
 use super::amounts::Amounts;
 use super::cuda_words::{Tables, Words};
@@ -22,7 +22,7 @@ struct Emulator {
 }
 
 impl Emulator {
-    /// `shift_visit`, the thread blocks one after the other.
+    /// Emulates `shift_visit`, the thread blocks one after the other.
     fn wave(&mut self, words: &Words, blocks: Range<u32>, back: usize, range: Cost) {
         let left = range - self.constant;
         if left <= 0 {
@@ -97,7 +97,7 @@ impl Emulator {
     }
 }
 
-/// Passes of both; how many.
+/// Compares the passes of host and emulator, and returns the number of waves.
 fn conforms(problem: Problem, rng: &mut Rng) -> u32 {
     let mut order: Vec<u32> = (0..problem.variables() as u32).collect();
     rng.shuffle(&mut order);
@@ -141,7 +141,7 @@ fn words_of_visits_say_what_the_host_does() {
     let mut rng = Rng::new(52);
     let waves: u32 = (0..300).map(|_| conforms(without_constant(random(&mut rng, 7)), &mut rng)).sum();
     assert!(waves > 3000, "{waves}");
-    // several blocks for a variable, and rows of several pieces
+    // several thread blocks for a variable, and rows of several pieces
     for (n, domain, functions) in [(12, 30, 40), (3, 300, 3), (30, 3, 200)] {
         let mut problem = Problem {
             domains: vec![domain; n],

@@ -1,4 +1,4 @@
-//! Visits of cost shifting as words for the kernel (kernels/shift.cu): which block of threads looks at what.
+//! The visits of cost shifting as data for the kernel (kernels/shift.cu): which block of threads reads what.
 
 use super::layout::Layout;
 use super::layout::Place;
@@ -52,6 +52,7 @@ device_structs! {
     }
 }
 
+/// The descriptors of all visits of a pass.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub pieces: Vec<PieceWords>,
@@ -59,16 +60,16 @@ pub(crate) struct Words {
     pub visits: Vec<VisitWords>,
     pub blocks: Vec<BlockWords>,
     pub uses: Vec<u32>,
-    /// Blocks of each wave of a pass there.
+    /// Range of thread blocks of each wave of a forward pass.
     pub waves: Vec<Range<u32>>,
 }
 
-/// The tables of functions, each with the values of one of its variables fastest: of equal ones there is one.
+/// The tables of functions, each with the values of one of its variables fastest; equal ones are stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// The function and the place in its scope.
+    /// The function and the scope position of each table.
     pub all: Vec<(u32, u32)>,
-    /// By [the number](Layout::number) of a place, where in the memory it begins, in entries.
+    /// By [the number](Layout::number) of a scope position, the offset of its table in entries.
     pub at: Vec<u64>,
     pub entries: u64,
 }
@@ -105,7 +106,8 @@ impl Tables {
 }
 
 impl Words {
-    /// Of a layout; `table` is the address of a function's table with a place's values fastest.
+    /// Describes the visits of a layout. `table` returns the address of a function's table with the values of one scope
+    /// position fastest; `bytes` is the size of an entry.
     pub fn new(layout: &Layout, bytes: u64, table: impl Fn(u32, u32) -> u64) -> Words {
         let mut words = Words::default();
         for wave in &layout.waves {

@@ -1,30 +1,32 @@
-//! What cost shifting did, as steps of a certificate.
+//! The record of cost shifting as steps of a certificate.
 //!
-//! Moving costs needs no reason, so only where they ended up counts, until a value is lost: that it is too dear can be
-//! seen from the costs at that moment. The journal therefore tells of moves before each loss, and of those after the
-//! last, each row as the difference to when it was last told of.
+//! Moving costs needs no justification, so only the totals of the moves matter, until a value is removed: that its cost
+//! reaches the limit follows from the costs at that moment. The journal therefore records the moves before each
+//! removal, and those after the last, each row as the difference from its last record.
 
 use crate::certificate::Step;
 use crate::model::{Cost, Problem};
 use std::sync::Arc;
 
-/// The steps so far, of the problem's variables and values, and what they do not tell yet.
+/// The steps recorded so far, in the problem's variables and values, and the state that they describe.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     problem: Arc<Problem>,
     steps: Vec<Step>,
-    /// For each variable the functions that read it and its place there.
+    /// For each variable, the functions that read it and its position in their scopes.
     incidence: Vec<Vec<(u32, u32)>>,
-    /// What the steps tell of, by variable, function of the variable and value.
+    /// Costs that the recorded moves have taken, by variable, function of the variable, and value.
     told: Vec<Vec<Vec<Cost>>>,
+    /// Whether each value has been removed.
     lost: Vec<Vec<bool>>,
-    /// Variables visited since the last loss, and whether each is among them.
+    /// Variables visited since the last removal.
     visited: Vec<u32>,
+    /// Whether each variable is in `visited`.
     is_visited: Vec<bool>,
 }
 
 impl Journal {
-    /// Nothing has happened to the problem.
+    /// Creates the journal of a problem without any moves.
     pub fn new(problem: &Arc<Problem>) -> Journal {
         let n = problem.variables();
         let mut incidence = vec![Vec::new(); n];
@@ -41,8 +43,9 @@ impl Journal {
         Journal { problem: problem.clone(), steps, incidence, told, lost, visited, is_visited }
     }
 
-    /// A variable has collected what its functions cost; `lost` tells which of its values are too dear now. `taken` is
-    /// what has been taken from each value of a function's variable by the place in its scope.
+    /// Records the visit of a variable that has collected costs from its functions. `lost` states for each of its
+    /// values whether its cost now reaches the limit. `taken` returns the costs taken from a function for each value of
+    /// the variable at a position of its scope.
     pub fn visited(&mut self, variable: u32, lost: impl Iterator<Item = bool>, taken: impl Fn(u32, u32) -> Vec<Cost>) {
         let v = variable as usize;
         if !std::mem::replace(&mut self.is_visited[v], true) {
@@ -53,22 +56,22 @@ impl Journal {
         if !values.is_empty() {
             self.tell_moves(taken, variable, &values);
             self.steps.push(Step::TooDear { variable, values });
-            // what it gives away from here on is still to be told
+            // what the variable passes on from here is still to be recorded
             self.visited.push(variable);
             self.is_visited[v] = true;
         }
     }
 
-    /// All steps, the moves since the last loss included.
+    /// Returns all steps, including the moves since the last removal.
     pub fn complete(&self, taken: impl Fn(u32, u32) -> Vec<Cost>) -> Vec<Step> {
         let mut journal = self.clone();
         journal.tell_moves(taken, 0, &[]);
         journal.steps
     }
 
-    /// Tells what has changed about the values left; `losing` is about to lose `values`. What a value that is lost now
-    /// has paid makes no difference to what the others of its variable cost at least. It stands in the row all the
-    /// same, as it leaves only afterwards.
+    /// Records the changes of the remaining values; `losing` is about to lose `values`. The costs taken for a value
+    /// that is removed now do not change the least costs of the variable's other values. Its entry is still part of the
+    /// row, with amount 0, because it is removed only afterwards.
     fn tell_moves(&mut self, taken: impl Fn(u32, u32) -> Vec<Cost>, losing: u32, values: &[u32]) {
         for variable in std::mem::take(&mut self.visited) {
             let v = variable as usize;

@@ -1,10 +1,9 @@
-//! What costs move between, and in which order variables are visited: decided once for whoever does it, CPU threads or
-//! a device.
+//! The data layout of cost shifting and the order of visits, shared by CPU threads and devices.
 //!
-//! A pass is a sequence of visits. A visit reads what has been taken from the variable's functions and changes what is
-//! taken for the variable alone, so it has to wait for the visits of those that share a function with it and come
-//! before it, and for no others: by that alone variables are sorted into waves. Two variables of a wave share no
-//! function. The waves of a pass there, backwards, are right for the pass back.
+//! A pass is a sequence of visits of variables. A visit reads the costs taken from the variable's functions, and
+//! changes only those taken for the variable itself. It must therefore follow the earlier visits of variables that
+//! share a function with it, but no others. This sorts the variables into waves: two variables of a wave share no
+//! function. The waves in reverse order suit the backward pass.
 
 use super::amounts::Amounts;
 use crate::bounds::tuning::WRITTEN_OUT;
@@ -17,27 +16,27 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The functions of a problem, and the order of visits. All lists are flat: of large problems, small lists would be the
-/// most of what shifting takes.
+/// The functions of a problem, and the order of visits. All lists are flat, because small lists would take most of the
+/// memory for large problems.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// Entries are the problem's, and made larger each time that they are read: copies of all tables would be the most
-    /// of what shifting takes, and read no faster (results/scale).
+    /// The problem. Its entries are scaled each time that they are read: scaled copies of all tables would take most of
+    /// the memory, and are read no faster (results/scale).
     problem: Arc<Problem>,
     scale: Scale,
-    /// Those of sparse functions that are written out.
+    /// Dense tables of the sparse functions that are written out.
     written: FxHashMap<u32, model::Costs>,
-    /// For each function the number of its first place, and of all.
+    /// For each function the number of its first scope position; with an end mark.
     first: Vec<u32>,
     places: Large<Place>,
-    /// For each variable where its lists begin, and where all end.
+    /// For each variable the starts of its lists; with an end mark.
     begin: Vec<Begin>,
     uses: Large<Use>,
-    /// Those of a pass there.
+    /// Waves of a forward pass.
     pub waves: Vec<Wave>,
 }
 
-/// Multiplies costs by a power of two; none is allowed from a limit on.
+/// Multiplies costs by a power of two; costs from a limit on are forbidden.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     pub bits: u32,
@@ -51,8 +50,8 @@ impl Scale {
     }
 }
 
-/// A place in the scope of a function that is written out: where among all rows its own begins, which is what was taken
-/// from the function for each of so many values.
+/// A scope position of a function that is written out: the start of its row among all rows, and the number of its
+/// values. The row has the cost taken from the function for each value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub row: u32,
@@ -65,7 +64,7 @@ impl Place {
     }
 }
 
-/// Where something of a variable begins: its uses, the costs of its values, and rows of what was taken.
+/// The starts of a variable's lists: its uses, the costs of its values, and its rows of costs taken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Begin {
     uses: u32,
@@ -73,17 +72,18 @@ struct Begin {
     rows: u32,
 }
 
-/// That a variable stands in the scope of a function that is written out.
+/// An occurrence of a variable in the scope of a function that is written out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub function: u32,
-    /// The place, then two bits: whether others of the scope come later in a pass there, and in one back.
+    /// The scope position, followed by two bits: whether other variables of the scope come later in a forward pass, and
+    /// in a backward pass.
     packed: u32,
 }
 
-/// Uses that are made between two looks at the stop flag: some milliseconds.
+/// Number of uses that are made between two checks of the stop flag: some milliseconds.
 const PART: usize = 1 << 20;
-/// Places that fit into a [`Use`].
+/// Number of scope positions that fit into a [`Use`].
 const LONGEST: usize = 1 << 30;
 
 impl Use {
@@ -95,12 +95,12 @@ impl Use {
         (self.packed >> 2) as usize
     }
 
-    /// Whether others of the scope come later in a pass.
+    /// Returns whether other variables of the scope come later in a pass.
     pub fn onward(self, forward: bool) -> bool {
         self.packed >> u32::from(!forward) & 1 == 1
     }
 
-    /// The same of a pass there and of one back, a bit each.
+    /// Returns two bits: whether other variables of the scope come later in a forward pass, and in a backward pass.
     pub fn onward_bits(self) -> u32 {
         self.packed & 3
     }
@@ -110,20 +110,20 @@ impl Use {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wave {
     pub variables: Vec<u32>,
-    /// Entries that are looked at, and visits.
+    /// Number of entries read, plus the number of visits.
     pub work: u64,
 }
 
-/// What moves: costs of values.
+/// The state of the shift: the costs of values, and those taken from functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Costs {
-    /// Of one variable after the other.
+    /// Costs of values, one variable after the other.
     pub unary: Amounts,
-    /// What was taken from functions, one row for each use of each variable. Negative where more was given.
+    /// Costs taken from functions, one row for each use of each variable; negative if more was given.
     pub taken: Amounts,
 }
 
-/// Memory of [`Layout::least`], which may hold anything.
+/// Scratch memory of [`Layout::least`], of any content.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     sums: Vec<Cost>,
@@ -131,11 +131,11 @@ pub(crate) struct Scratch {
 }
 
 impl Layout {
-    /// The functions of a problem, their costs made larger by `scale`, passes along `order`. Returns what is constant
-    /// from the beginning besides: what functions cost at least that are not written out.
+    /// Creates the layout of a problem with costs scaled by `scale` and passes along `order`. Also returns the initial
+    /// constant: the least costs of the functions that are not written out.
     pub fn new(problem: &Arc<Problem>, order: &[u32], scale: Scale, stop: &Stop) -> Result<(Layout, Cost), Error> {
         let mut constant: Cost = 0;
-        // uses of each variable, then where its next use goes
+        // first the number of uses of each variable, then the index of its next use
         let mut next = vec![0u32; problem.variables()];
         let (mut sparse, mut longest) = (0, 0);
         for function in stop.each(&problem.functions) {
@@ -180,7 +180,7 @@ impl Layout {
         Ok((layout, constant))
     }
 
-    /// Places and uses of all functions; `next` is where each variable's uses begin.
+    /// Fills in the scope positions and uses of all functions; `next` has the first use of each variable.
     fn fill(&mut self, order: &[u32], mut next: Vec<u32>, stop: &Stop) -> Result<(), Error> {
         let uses = self.begin[self.variables()].uses as usize;
         while self.uses.len() < uses {
@@ -215,8 +215,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Bytes that shifting a problem takes, at most: that many where amounts outgrow 32 bits. And those of all entries
-    /// of the shifted problem.
+    /// Returns the bytes that shifting a problem takes at most, which it does if amounts outgrow 32 bits, and the bytes
+    /// of all entries of the shifted problem.
     pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
         const CELL: u64 = size_of::<Cost>() as u64;
         const PLACE: u64 = (size_of::<Place>() + size_of::<Use>()) as u64;
@@ -240,7 +240,7 @@ impl Layout {
         Ok((own, shifted))
     }
 
-    /// Nothing is taken yet. `short` where unary costs fit into 32 bits.
+    /// Returns the initial costs, without anything taken. `short` states that unary costs fit into 32 bits.
     pub fn costs(&self, short: bool, stop: &Stop) -> Result<Costs, Error> {
         let end = self.begin[self.variables()];
         let mut unary = Amounts::with_capacity(end.unary as usize, short);
@@ -261,37 +261,37 @@ impl Layout {
         self.first.len() - 1
     }
 
-    /// The uses of a variable.
+    /// Returns the uses of a variable.
     #[inline(always)]
     pub fn uses(&self, v: u32) -> &[Use] {
         &self.uses[self.begin[v as usize].uses as usize..self.begin[v as usize + 1].uses as usize]
     }
 
-    /// Where the costs of a variable's values are.
+    /// Returns the index range of the costs of a variable's values.
     #[inline(always)]
     pub fn values(&self, v: u32) -> Range<usize> {
         self.begin[v as usize].unary as usize..self.begin[v as usize + 1].unary as usize
     }
 
-    /// Where the rows of a variable's uses are.
+    /// Returns the index range of the rows of a variable's uses.
     #[inline(always)]
     pub fn rows(&self, v: u32) -> Range<usize> {
         self.begin[v as usize].rows as usize..self.begin[v as usize + 1].rows as usize
     }
 
-    /// The number of a place in a function's scope among those of all.
+    /// Returns the number of a scope position among those of all functions.
     #[inline(always)]
     pub fn number(&self, function: u32, place: u32) -> usize {
         (self.first[function as usize] + place) as usize
     }
 
-    /// The places of a function's scope; none of one that is not written out.
+    /// Returns the scope positions of a function; empty if it is not written out.
     #[inline(always)]
     pub fn places(&self, function: u32) -> &[Place] {
         &self.places[self.number(function, 0)..self.number(function + 1, 0)]
     }
 
-    /// The entries of a function as they are in the problem. `None` where it is too large to be written out.
+    /// Returns the unscaled entries of a function; `None` if it is not written out.
     #[inline(always)]
     fn table(&self, function: u32) -> Option<&model::Costs> {
         match &self.problem.functions[function as usize].table {
@@ -300,7 +300,7 @@ impl Layout {
         }
     }
 
-    /// How many entries of a function are written out.
+    /// Returns the number of written-out entries of a function.
     pub fn len(&self, function: u32) -> usize {
         match self.places(function) {
             [] => 0,
@@ -308,30 +308,30 @@ impl Layout {
         }
     }
 
-    /// Where a function's entries stand, if they are written out.
+    /// Returns the address of a function's entries if they are written out.
     pub fn address(&self, function: u32) -> Option<usize> {
         Some(self.table(function)?.address())
     }
 
-    /// What has been taken from a function by a place of its scope; nothing from one that is not written out.
+    /// Returns the costs taken from a function at a scope position; empty if it is not written out.
     pub fn taken(&self, costs: &Costs, function: u32, place: usize) -> Vec<Cost> {
         self.places(function).get(place).map_or_else(Vec::new, |place| costs.taken.part(place.cells()))
     }
 
-    /// The entries of a function that are written out, made larger.
+    /// Returns the scaled entries of a function that is written out.
     pub fn entries(&self, function: u32) -> impl Iterator<Item = Cost> {
         self.table(function).into_iter().flatten().map(|entry| self.scale.of(entry))
     }
 
-    /// The least entry of a function for each value of the variable at a place, less what was taken; [`NEVER`] or about
-    /// that where none is allowed.
+    /// Computes the least entry of a function, less the costs taken, for each value of a variable; about [`NEVER`] if
+    /// all of them are forbidden.
     #[inline(always)]
     pub fn least(&self, costs: &Costs, own: Use, least: &mut [Cost], scratch: &mut Scratch) {
         let Some(entries) = self.table(own.function) else { return };
         on_entries!(entries, entries => self.least_of(entries, costs, own, least, scratch));
     }
 
-    /// The same, of entries of any kind.
+    /// Computes [`Layout::least`] for entries of any type.
     #[inline(always)]
     fn least_of<E: Entry>(&self, entries: &[E], costs: &Costs, own: Use, least: &mut [Cost], scratch: &mut Scratch) {
         let (places, at) = (self.places(own.function), own.place());
@@ -342,7 +342,8 @@ impl Layout {
         let size = |place: usize| places[place].size as usize;
         let scaled = |entry: E| self.scale.of(entry.cost());
         let taken = |place: usize| &rows[(0..place).map(size).sum()..][..size(place)];
-        // rows of the last digit, blocks of the last two; what the others have taken, the visited variable left out
+        // rows of the last position, blocks of the last two; `sums` has what the other positions have taken, without
+        // the visited variable
         let (row, block) = (size(last), size(last) * size(last - 1));
         sums.clear();
         sums.push(0);
@@ -393,12 +394,12 @@ impl Layout {
         least.iter_mut().zip(taken(at)).for_each(|(least, &taken)| *least -= taken);
     }
 
-    /// The variables of a wave of a pass.
+    /// Returns the wave with this number in a pass.
     pub fn wave(&self, forward: bool, number: usize) -> &Wave {
         &self.waves[if forward { number } else { self.waves.len() - 1 - number }]
     }
 
-    /// Each variable as early as the functions allow that it shares with those before it.
+    /// Sorts variables into waves, each as early as the functions allow that it shares with earlier ones.
     fn waves(&self, order: &[u32], stop: &Stop) -> Result<Vec<Wave>, Error> {
         // the first wave in which a function may be read
         let mut free = vec![0u32; self.functions()];

@@ -1,17 +1,17 @@
-//! Cost shifting: a network with the same cost for every assignment and a larger constant.
+//! Cost shifting (soft arc consistency by reparametrization): every assignment keeps its cost while the constant grows.
 //!
-//! What a function costs at least for a value of one of its variables moves to that value's unary cost, and unary costs
-//! move to functions; what every value of a variable costs is what every assignment costs. Passes go along an order of
-//! the variables, there and back: a variable collects from all its functions and gives most of it on to those that have
-//! variables to come, as in sequential reweighted message passing (Kolmogorov, "A new look at reweighted message
-//! passing", 2015; TRW-S for functions of two variables). No entry ever becomes negative, so the sum that has become
-//! constant is a bound at any time, and it never falls.
+//! The least cost of a function for a value of one of its variables moves to the value's unary cost, and unary costs
+//! move to functions. The least unary cost of a variable is a cost of every assignment, so it moves to the constant.
+//! Passes visit the variables along an order, forward and backward. A visit collects costs from all functions of the
+//! variable and gives most of them to the functions with variables to come, as in sequential reweighted message passing
+//! (Kolmogorov, "A new look at reweighted message passing", 2015; TRW-S for functions of two variables). No entry
+//! becomes negative, so the constant is a lower bound at any time, and it never falls.
 //!
-//! What a visit needs of others decides which visits share a wave ([`layout`]); threads ([`visit`]) or a device
-//! ([`cuda`](crate::elimination::cuda)) make a wave's, with the same result.
+//! The dependencies between visits decide which of them share a wave ([`layout`]). Threads ([`visit`]) or a device
+//! ([`cuda`](crate::elimination::cuda)) process a wave, with the same result.
 //!
-//! Everything is in integers. Costs are multiplied by a power of two before, so that shares can be smaller than the
-//! network's unit; what a division leaves over stays where it was.
+//! All arithmetic is in integers. Costs are first multiplied by a power of two, so that shares can be smaller than the
+//! network's unit. The remainder of a division stays where it was.
 
 mod amounts;
 mod cuda;
@@ -42,57 +42,59 @@ use layout::{Scale, Scratch};
 use std::sync::Arc;
 use visit::{PassWave, visit};
 
-/// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
+/// Limit of the scaled costs of a solution that tables of 32 bits can hold, five of them summed (see `Plan::new`).
 pub(super) const SHORT: Cost = 1 << 28;
-/// The same where the unscaled ones need 64 bits already.
+/// Limit of the scaled costs of a solution if the unscaled ones already need 64 bits.
 pub(super) const LONG: Cost = 1 << 48;
 
-/// A network on its way to a larger constant.
+/// A problem whose costs are being shifted.
 #[derive(Debug)]
 pub struct Shift {
     problem: Arc<Problem>,
-    /// Costs are multiplied by 2^bits.
+    /// Exponent of the power of two that costs are multiplied by.
     bits: u32,
     layout: Arc<Layout>,
-    /// After as much as `here` tells.
+    /// Costs on the host, in the state `here`.
     costs: Costs,
     here: State,
-    /// Goes on from there, and has come as far as `there` tells.
+    /// A device that goes on from these costs and has reached the state `there`.
     device: Option<Box<ShiftDevice>>,
     there: State,
     gpu: Option<Arc<Gpu>>,
-    /// Nothing is done before the device is ready.
+    /// Whether to wait for the device before any work.
     waits: bool,
     trouble: Option<DeviceError>,
     lost: bool,
     /// The largest constant so far.
     reached: Cost,
-    /// Scaled: with the constant, no solution costs as much.
+    /// Limit of the scaled constant that no solution reaches.
     range: Cost,
     /// Whether entries fit into 32 bits.
     short: bool,
     infeasible: bool,
-    /// What was done, so that it can be checked; only where that is asked for.
+    /// The record for a certificate; `None` if none is wanted.
     journal: Option<Journal>,
     work: u64,
 }
 
+/// The progress of the passes.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Waves of the pass at work that are done, and passes.
+    /// Number of finished waves of the current pass.
     at: usize,
+    /// Number of finished passes.
     passes: u32,
-    /// Scaled, and without the network's own constant.
+    /// Scaled constant, without the problem's own.
     constant: Cost,
-    /// The same when this pass began.
+    /// Scaled constant at the start of the current pair of passes.
     before: Cost,
-    /// That was the last.
+    /// Whether the last pass is finished.
     done: bool,
 }
 
 impl State {
-    /// Some waves are done, of so many of a pass. The last pass is one there and back that gained less than a
-    /// thousandth.
+    /// Records that `waves` of the `of` waves of a pass are finished. The passes end with a forward and a backward pass
+    /// that together gain at most a thousandth, or after the largest number of passes.
     fn advance(&mut self, waves: usize, of: usize, constant: Cost) {
         (self.at, self.constant) = (self.at + waves, constant);
         if self.at < of {
@@ -110,8 +112,8 @@ impl State {
 }
 
 impl Shift {
-    /// Nothing is shifted yet. Costs from `ub` on need not be told apart; passes follow `order`. `None` where costs are
-    /// too large for sums of 64 bits, and once `stop` is set.
+    /// Creates a shift without any moves. Costs from `ub` on need not be distinguished; passes follow `order`. Returns
+    /// `None` if costs are too large for sums of 64 bits, or `stop` is set.
     pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &[u32], stop: &Stop) -> Option<Shift> {
         let range = cap(problem, ub.unwrap_or(problem.top).min(problem.top), stop).ok()?.max(1);
         if range >= LONG {
@@ -145,13 +147,13 @@ impl Shift {
         })
     }
 
-    /// From now on, which is before the first pass, keeps what a certificate needs.
+    /// Keeps what a certificate needs. Call it before the first pass.
     pub fn keep_journal(&mut self) {
         self.journal = Some(Journal::new(&self.problem));
     }
 
-    /// A device makes the passes, `always` or where they are worth the way there and as soon as its kernel is compiled.
-    /// Not where a journal is kept: that needs the costs at each loss of a value.
+    /// Lets a device make the passes: `always`, or once its kernel is compiled if the passes are worth the transfer. A
+    /// shift with a journal stays on the host, because the journal needs the costs at each removal of a value.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>, always: bool) -> Shift {
         let (_, waves, work) = self.passes();
         let pays = work >= DEVICE_WORTHWHILE.max(LAUNCH * waves as u64);
@@ -165,26 +167,27 @@ impl Shift {
         self
     }
 
-    /// The power of two that costs are multiplied by.
+    /// Returns the exponent of the power of two that costs are multiplied by.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The steps so far from the network to the shifted one, where a journal was kept.
+    /// Returns the steps from the problem to the shifted one; `None` if no journal is kept.
     pub(crate) fn steps(&self) -> Option<Vec<Step>> {
         let taken = |function: u32, place: u32| self.layout.taken(&self.costs, function, place as usize);
         Some(self.journal.as_ref()?.complete(taken))
     }
 
-    /// Bytes that shifting a problem takes, and those of the shifted problem.
+    /// Returns the bytes that shifting a problem takes, and those of the shifted problem.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
         Layout::bytes(problem, stop)
     }
 
-    /// Does passes for about `work` entries. Done once a pass there and back gains less than a thousandth.
+    /// Makes passes for about `work` entries. They end once a forward and a backward pass together gain at most a
+    /// thousandth, or after the largest number of passes.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         loop {
@@ -195,7 +198,7 @@ impl Shift {
             }
             let step = if done { self.fetch() } else { self.step(end - self.work, stop) };
             match step {
-                // all begins again from what is here; the bound stays
+                // after a failure the host continues from its own costs; the bound is kept
                 Err(error) => (self.trouble, self.lost, self.gpu, self.device) = (Some(error), true, None, None),
                 Ok(()) if done => return Progress::Done,
                 Ok(()) => {}
@@ -203,7 +206,7 @@ impl Shift {
         }
     }
 
-    /// Makes a wave, or several on a device.
+    /// Processes one wave, or several on a device.
     fn step(&mut self, work: u64, stop: &Stop) -> Result<(), DeviceError> {
         if self.device.is_none()
             && let Some(gpu) = self.gpu.clone()
@@ -223,7 +226,7 @@ impl Shift {
                 let visited = visit(layout, &mut self.costs, wave, &mut constant, self.range, journal, stop);
                 match visited {
                     Ok(()) => self.here.advance(1, of, constant),
-                    // nothing goes on from here, but the bound counts
+                    // the costs are not used any more, but the bound counts
                     Err(_) => self.here.constant = constant,
                 }
                 (&self.here, 1, layout.wave(forward, at).work)
@@ -242,7 +245,7 @@ impl Shift {
                 (&self.there, end - at, entries)
             }
         };
-        // those of a device count as many as a core looks at in the time
+        // a device's time counts as the entries that a core reads in it
         let on_device = self.device.is_some();
         self.work += if on_device { entries / DEVICE_SPEED + LAUNCH * waves as u64 } else { entries };
         self.reached = self.reached.max(now.constant);
@@ -250,7 +253,7 @@ impl Shift {
         Ok(())
     }
 
-    /// Takes costs as they are to a device, once its kernel is compiled.
+    /// Uploads the current costs to a device, once its kernel is compiled.
     fn begin(&self, gpu: &Arc<Gpu>) -> Result<Option<Box<ShiftDevice>>, DeviceError> {
         let (layout, costs, range) = (&self.layout, &self.costs, self.range);
         let device = match self.short {
@@ -260,7 +263,7 @@ impl Shift {
         Ok(device.map(Box::new))
     }
 
-    /// Brings what a device has moved here.
+    /// Downloads the costs from the device.
     fn fetch(&mut self) -> Result<(), DeviceError> {
         if let Some(device) = &self.device {
             (self.costs, self.here) = (device.costs(self.short)?, self.there);
@@ -269,13 +272,13 @@ impl Shift {
         Ok(())
     }
 
-    /// Passes so far, waves of a pass, and entries that it looks at.
+    /// Returns the finished passes, the waves of a pass, and the work of a pass.
     pub fn passes(&self) -> (u32, usize, u64) {
         let waves = &self.layout.waves;
         (self.here.passes, waves.len(), waves.iter().map(|wave| wave.work).sum())
     }
 
-    /// Why a device that was meant to does nothing any more, told once. What it had moved is lost, and made again.
+    /// Returns the error of a device that has failed, once. The host repeats the lost work.
     pub fn take_trouble(&mut self) -> Option<DeviceError> {
         self.trouble.take()
     }
@@ -284,7 +287,7 @@ impl Shift {
         self.lost
     }
 
-    /// No solution costs less; `limit` or more where there is none below.
+    /// Returns the lower bound, or `limit` if no solution is below it.
     pub fn lower_bound(&self, limit: Cost) -> Cost {
         if self.infeasible {
             return limit;
@@ -292,12 +295,12 @@ impl Shift {
         self.unscaled(self.reached).saturating_add(self.problem.constant).min(limit)
     }
 
-    /// Entries looked at so far.
+    /// Returns the entries read so far.
     pub fn work_done(&self) -> u64 {
         self.work
     }
 
-    /// A better solution is known: what costs as much need not be told apart any more.
+    /// Takes up the cost of a better incumbent: costs from it on need not be distinguished any more.
     pub fn below(&mut self, ub: Cost) {
         let room = ub.saturating_sub(self.problem.constant).max(1);
         if room < self.range >> self.bits {
@@ -306,14 +309,14 @@ impl Shift {
         }
     }
 
-    /// What a solution with each value costs at least: the constant, the value's own cost and what each of its
-    /// functions takes for it, shares of one sum as all that is moved. [`FORBIDDEN`] where no solution below the limit
-    /// has the value.
+    /// Returns for each variable and value a lower bound on the solutions with that value: the constant, the value's
+    /// unary cost, and the least costs of its functions. [`FORBIDDEN`] means that no solution below the limit has the
+    /// value.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn value_bounds(&self, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
-        // a device's costs may have come further
+        // the costs on the host, which may be behind those of a device
         let constant = self.here.constant;
         let bounds = |v: u32| {
             stop.check()?;
@@ -332,38 +335,38 @@ impl Shift {
         threads::try_map(0..self.layout.variables() as u32, bounds)
     }
 
-    /// The cost that a scaled one stands for at least.
+    /// Returns the least cost that a scaled one stands for.
     fn unscaled(&self, scaled: Cost) -> Cost {
         // rounded up: costs are integers
         scaled.saturating_add((1 << self.bits) - 1) >> self.bits
     }
 
-    /// The lower bound on the network that follows from one on the shifted network; [`FORBIDDEN`] stays.
+    /// Converts a lower bound of the shifted problem into one of the unscaled problem; [`FORBIDDEN`] stays.
     pub fn bound(&self, scaled: Cost) -> Cost {
         if scaled >= FORBIDDEN { FORBIDDEN } else { self.unscaled(scaled).saturating_add(self.problem.constant) }
     }
 
-    /// The total in the shifted network of an assignment whose total in the network is `cost`. The network's constant,
-    /// which may be far larger than all other costs, is not scaled: the shifted network lacks it.
+    /// Returns the total in the shifted problem of an assignment whose total in the unscaled problem is `cost`. The
+    /// constant, which may exceed all other costs, is not scaled: the shifted problem lacks it.
     pub fn scaled(&self, cost: Cost) -> Cost {
         if cost >= FORBIDDEN { FORBIDDEN } else { self.scaled_entry(cost.saturating_sub(self.problem.constant)) }
     }
 
-    /// The entry of the shifted network for an entry of the network.
+    /// Returns the entry of the shifted problem for an unscaled entry.
     fn scaled_entry(&self, cost: Cost) -> Cost {
         if cost >= FORBIDDEN >> self.bits { FORBIDDEN } else { cost << self.bits }
     }
 
-    /// The total from which on no assignment of the shifted network is a solution of interest.
+    /// Returns the total from which assignments of the shifted problem are of no interest.
     pub fn limit(&self) -> Cost {
         self.range
     }
 
-    /// The shifted network: an assignment costs 2^bits times what it cost above the network's constant, or is forbidden
-    /// if that reached the limit.
+    /// Returns the shifted problem. An assignment costs 2^bits times its cost above the constant, or is forbidden if
+    /// that cost reached the limit.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn problem(&self, stop: &Stop) -> Result<Problem, Error> {
         let top = self.scaled(self.problem.top);
         let back = |scaled: Cost| if scaled >= NEVER / 2 { FORBIDDEN } else { scaled };
@@ -391,7 +394,7 @@ impl Shift {
         })
     }
 
-    /// All entries of a function less what was taken.
+    /// Returns all entries of a function, less the costs taken.
     fn all(&self, function: u32) -> impl Iterator<Item = Cost> {
         let places = self.layout.places(function);
         let taken: Vec<Vec<Cost>> = places.iter().map(|place| self.costs.taken.part(place.cells())).collect();
@@ -404,7 +407,7 @@ impl Shift {
     }
 }
 
-/// What tests of devices look at.
+/// Access for the tests of devices.
 #[cfg(test)]
 impl Shift {
     pub(crate) fn layout(&self) -> &Arc<Layout> {

@@ -1,4 +1,4 @@
-//! Shifting against brute force, and its waves against the sequence that they stand for.
+//! Tests of cost shifting against enumeration, and of its waves against a sequence of visits.
 
 use super::amounts::Amounts;
 use super::*;
@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use fangs_testing::problems::random;
 use rayon::ThreadPoolBuilder;
 
-/// All assignments, the last variable running fastest.
+/// Returns all assignments, the last variable running fastest.
 fn assignments(problem: &Problem) -> Vec<Vec<u32>> {
     let mut all = vec![vec![]];
     for &domain in &problem.domains {
@@ -26,7 +26,7 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
         let all = assignments(&problem);
         let optimum = all.iter().map(|values| problem.cost(values)).min().expect("an assignment");
         if case % 3 == 0 {
-            // as with an incumbent: nothing from here on is wanted
+            // as with an incumbent: solutions from this cost on are not wanted
             problem.top = problem.top.min(optimum.saturating_add(rng.below(20) as Cost)).max(1);
         }
         let limit = problem.top;
@@ -65,14 +65,14 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
     assert!(positive > 1000, "{positive}");
 }
 
-/// The costs of each variable's values.
+/// Returns the unary costs of each variable.
 fn unary(shift: &Shift) -> Vec<Vec<Cost>> {
     (0..shift.layout.variables() as u32).map(|v| shift.costs.unary.part(shift.layout.values(v))).collect()
 }
 
-/// Costs that move from table to table.
+/// A plain implementation that moves costs from table to table.
 struct Plain {
-    /// Entries of each function, and of unary costs.
+    /// Entries of each function; `None` for functions that are not written out.
     tables: Vec<Option<Vec<Cost>>>,
     unary: Vec<Vec<Cost>>,
     constant: Cost,
@@ -92,7 +92,7 @@ impl Plain {
         }
     }
 
-    /// Entries of a function with one value of a variable.
+    /// Returns the indices of a function's entries with one value of a variable.
     fn row<'a>(problem: &'a Problem, function: usize, v: u32, value: usize) -> impl Iterator<Item = usize> + 'a {
         let scope = &problem.functions[function].scope;
         let mut digits = Odometer::new(scope.iter().map(|&v| problem.domains[v as usize] as usize).collect());
@@ -152,7 +152,7 @@ impl Plain {
         self.constant += lowest;
     }
 
-    /// Compares all costs.
+    /// Compares all costs with those of a shift.
     fn is(&self, shift: &Shift) {
         assert_eq!(self.constant, shift.here.constant);
         let never = |cost: Cost| if cost >= NEVER / 2 { NEVER } else { cost };
@@ -176,11 +176,11 @@ fn waves_leave_what_the_sequence_leaves() {
         let mut shift = Shift::new(&problem, None, &order, &Stop::new()).expect("small costs");
         let limited = case % 2 == 0;
         if !limited {
-            // no value is too dear: the order of visits alone counts
+            // no value reaches the limit, so only the order of visits counts
             shift.range = NEVER / 4;
         }
         let mut plain = Plain::new(&shift, &order);
-        // waves by what they mean: the longest chain of functions
+        // waves by definition: the longest chain of shared functions
         let mut level = vec![0; order.len()];
         for (at, &v) in order.iter().enumerate() {
             let shares = |u: u32| {
@@ -233,7 +233,7 @@ fn waves_leave_what_the_sequence_leaves() {
     assert!(passes > 2000 && deep > 500 && lost > 500, "{passes} {deep} {lost}");
 }
 
-/// A network whose waves are large enough for several threads.
+/// Returns a problem whose waves are large enough for several threads.
 fn wide(rng: &mut Rng, n: u32, domain: u32) -> Problem {
     let mut functions = Vec::new();
     for _ in 0..3 * n {

@@ -1,4 +1,4 @@
-//! Visits on the host: any number of threads, with the same result.
+//! Visits on the host by any number of threads, with the same result.
 
 use super::journal::Journal;
 use super::layout::{Costs, Layout, Scratch, Use};
@@ -9,10 +9,10 @@ use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
 use rayon::prelude::*;
 
-/// A variable's use, with what its function costs at least for each value.
+/// A use of a variable, with room for its function's least cost for each value.
 type Job<'a> = (Use, &'a mut [Cost]);
 
-/// What functions cost at least, for several uses of variables.
+/// The computation of the functions' least costs for several uses of variables.
 struct Least<'a, 'b> {
     layout: &'a Layout,
     costs: &'a Costs,
@@ -33,19 +33,19 @@ impl pulp::WithSimd for Least<'_, '_> {
     }
 }
 
-/// Variables and cells of a wave that are looked at at a time: some megabytes, and some milliseconds of one thread.
+/// Variables and cells of a wave that are processed at once: some megabytes, and some milliseconds of one thread.
 const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 20 };
 
-/// A wave of a pass.
+/// A wave of a forward or a backward pass, by its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassWave {
     pub forward: bool,
     pub number: usize,
 }
 
-/// Visits the variables of a wave. What they all cost goes to the constant, which stays below `range` or comes to it
-/// where there is no solution. A wave that is stopped has visited some of them: costs and constant are as right as
-/// before.
+/// Visits the variables of a wave. The constant rises by the costs that all values of a variable share; it reaches
+/// `range` if there is no solution. If stopped, only some variables have been visited, and costs and constant are still
+/// valid.
 pub(crate) fn visit(
     layout: &Layout,
     costs: &mut Costs,
@@ -59,7 +59,7 @@ pub(crate) fn visit(
     let wave = layout.wave(forward, number);
     let (left, mut rest, mut own) = (range - *constant, &wave.variables[..], Own::default());
     while !rest.is_empty() {
-        // a part changes nothing that another one reads: variables of a wave share no function
+        // the variables of a wave share no function, so a part changes nothing that another one reads
         let mut size = 0;
         let enough = |&v: &u32| {
             size += 1 + layout.rows(v).len();
@@ -77,7 +77,7 @@ pub(crate) fn visit(
             let sum = (*constant + own.collect(least, left)).min(range);
             if let Some(journal) = &mut journal {
                 own.write(layout, costs, v, stop)?;
-                // what was collected counts, should a stop come before some of it is given on
+                // what has been collected counts even if a stop comes before the rest is given
                 *constant = sum;
                 let lost = own.unary.iter().map(|&cost| cost == NEVER);
                 journal.visited(v, lost, |function, place| layout.taken(costs, function, place as usize));
@@ -93,7 +93,7 @@ pub(crate) fn visit(
     Ok(())
 }
 
-/// What the functions of some variables cost at least for each of their values.
+/// Computes the least costs of the variables' functions for each of their values.
 fn least(layout: &Layout, costs: &Costs, variables: &[u32], shared: bool, stop: &Stop) -> Result<Vec<Cost>, Error> {
     let cells = variables.iter().map(|&v| layout.rows(v).len()).sum();
     let mut memory: Vec<Cost> = vec![0; cells];
@@ -120,7 +120,7 @@ fn least(layout: &Layout, costs: &Costs, variables: &[u32], shared: bool, stop: 
     Ok(memory)
 }
 
-/// The costs of the variable that is visited.
+/// The costs of the visited variable.
 #[derive(Debug, Default)]
 struct Own {
     unary: Vec<Cost>,
@@ -136,7 +136,7 @@ impl Own {
         costs.taken.read(layout.rows(v), &mut self.taken);
     }
 
-    /// All of them, or none where it is stopped.
+    /// Writes all costs, or none if stopped.
     fn write(&self, layout: &Layout, costs: &mut Costs, v: u32, stop: &Stop) -> Result<(), Error> {
         costs.unary.prepare(&self.unary, stop)?;
         costs.taken.prepare(&self.taken, stop)?;
@@ -145,8 +145,8 @@ impl Own {
         Ok(())
     }
 
-    /// Collects what the variable's functions cost at least for each value, and returns what all values cost. From
-    /// `left` on a value is too dear.
+    /// Collects the least costs of the variable's functions for each value, and returns the cost that all values share.
+    /// Values that cost `left` or more are removed.
     fn collect(&mut self, least: &[Cost], left: Cost) -> Cost {
         let Own { unary, taken, .. } = self;
         let size = unary.len().max(1);
@@ -161,12 +161,12 @@ impl Own {
             }
         }
         let lowest = unary.iter().copied().min().unwrap_or(0);
-        // every solution with a value that is too dear costs as much
+        // no solution below the limit has a value that costs this much
         unary.iter_mut().for_each(|sum| *sum = if *sum >= left { NEVER } else { *sum - lowest });
         lowest
     }
 
-    /// Gives most of what is left on to the functions that have variables to come.
+    /// Gives most of the remaining costs to the functions that have variables to come.
     fn give(&mut self, uses: &[Use], forward: bool) {
         let Own { unary, taken, shares } = self;
         let onward = |forward: bool| uses.iter().filter(|own| own.onward(forward)).count() as Cost;
@@ -177,7 +177,7 @@ impl Own {
             let gives = own.onward(forward);
             for ((taken, &share), &sum) in taken.iter_mut().zip(&*shares).zip(&*unary) {
                 if sum == NEVER {
-                    // all its entries look forbidden from now on
+                    // all its entries count as forbidden from now on
                     *taken = -NEVER;
                 } else if gives {
                     *taken -= share;

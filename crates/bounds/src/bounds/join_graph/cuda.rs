@@ -1,9 +1,8 @@
-//! The tables of a join graph in device memory: the host's passes, wave by wave, with the host's result
+//! The tables of a join graph in device memory: the host's passes, wave by wave, with the same result
 //! (kernels/joingraph.cu).
 //!
-//! A wave is three launches whatever it has: its operations on tables, the least of what moves, the moves. A large
-//! table is shared out among thread blocks, small ones take one each. Nothing is waited for but what has become
-//! constant.
+//! A wave takes at most three launches: its operations on tables, the least entries of what moves, and the moves. A
+//! large table is divided among thread blocks; each small table has one. The host waits only for the constant.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -27,7 +26,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const THREADS: u32 = 256;
-/// What every byte is of a separator message that nothing was read into: more than any entry.
+/// Byte that fills a separator message before it is computed: the resulting number exceeds any entry.
 const UNSET: u8 = 0x3f;
 
 device_structs! {
@@ -66,6 +65,7 @@ pub(crate) fn kernels() -> device::Source {
     [i32::NAME, i64::NAME].into_iter().flat_map(expressions).fold(text(), device::Source::kernel)
 }
 
+/// The tables of a join graph on a device.
 #[derive(Debug)]
 pub(crate) struct Graph<E> {
     gpu: Arc<Gpu>,
@@ -73,10 +73,11 @@ pub(crate) struct Graph<E> {
     kernels: [Kernel; 3],
     tables: CudaSlice<E>,
     separators: CudaSlice<E>,
-    /// Where tables and separator messages begin, in entries, and where they end.
+    /// Offset in entries of each table, with an end mark.
     tables_at: Vec<u64>,
+    /// Offset in entries of each separator message, with an end mark.
     slots_at: Vec<u64>,
-    /// Addresses of offsets within a tile, by separator message.
+    /// Addresses of the tile offsets of each separator message.
     offsets: Vec<u64>,
     lowest: CudaSlice<i64>,
     constant: CudaSlice<i64>,
@@ -84,6 +85,7 @@ pub(crate) struct Graph<E> {
     _held: Held,
 }
 
+/// The descriptors of a pass on the device.
 #[derive(Debug)]
 struct Uploaded {
     words: Words,
@@ -91,7 +93,7 @@ struct Uploaded {
     addresses: Addresses,
 }
 
-/// Addresses of the offsets of separator messages within tiles; messages of equal sizes share them.
+/// Uploads the offsets of separator messages within tiles, and returns their addresses; equal offsets are shared.
 fn offsets(cuda: &Cuda, separators: &[Separator], held: &mut Held) -> Result<Vec<u64>, DeviceError> {
     let mut known: FxHashMap<&[u32], usize> = FxHashMap::default();
     let (mut all, mut at) = (Vec::new(), Vec::with_capacity(separators.len()));
@@ -106,7 +108,7 @@ fn offsets(cuda: &Cuda, separators: &[Separator], held: &mut Held) -> Result<Vec
     Ok(at.into_iter().map(|at| base + (at * size_of::<u32>()) as u64).collect())
 }
 
-/// Sums of the numbers before each, and of all.
+/// Returns the prefix sums of the sizes, with the total at the end.
 pub(crate) fn places(sizes: impl Iterator<Item = usize>) -> Vec<u64> {
     let mut at = vec![0];
     for size in sizes {
@@ -121,8 +123,8 @@ pub(crate) fn begin(gpu: &Gpu, short: bool) {
 }
 
 impl<E: Moved> Graph<E> {
-    /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` as long as the kernels
-    /// are not compiled, after some milliseconds.
+    /// Sums the functions of each mini-bucket; sums of `range` or more are forbidden. Returns `None` while the kernels
+    /// are not compiled, after waiting some milliseconds for them.
     pub fn new(
         gpu: &Arc<Gpu>,
         layout: &Arc<Layout>,
@@ -144,7 +146,7 @@ impl<E: Moved> Graph<E> {
             let what = format!("a join graph takes {bytes} bytes of device memory, {free} are free");
             return Err(DeviceError::Unusable(what));
         }
-        // what becomes constant in a wave is added up before it is looked at
+        // a wave's contributions to the constant are summed before the sum is checked
         if range.saturating_mul(layout.separators.len() as Cost) > 1 << 62 {
             return Err(DeviceError::Unusable("a join graph's costs are too large to be added on a device".into()));
         }
@@ -174,7 +176,7 @@ impl<E: Moved> Graph<E> {
         self.gpu.cuda().address(&self.tables) + self.tables_at[cluster] * size_of::<E>() as u64
     }
 
-    /// Sums up the functions; those that another graph has on the device are read there.
+    /// Sums the functions of each mini-bucket; tables that another graph has on the device are read there.
     fn build(&mut self, given: Given<'_>, plan: &Plan, range: Cost) -> Result<(), DeviceError> {
         let gpu = self.gpu.clone();
         let (mut sources, mut addresses) = (Vec::new(), Vec::new());
@@ -217,11 +219,11 @@ impl<E: Moved> Graph<E> {
         let offsets = offsets(gpu.cuda(), &sources, &mut held)?;
         let pass = self.describe(&waves, &sources, &addresses, &offsets)?;
         self.launch(&pass, 0..waves.len(), range)?;
-        // the functions and descriptors are read until then
+        // functions and descriptors must live until the launches are done
         gpu.cuda().synchronize()
     }
 
-    /// Functions of the host, one after the other.
+    /// Uploads the functions that the device does not have, one after the other.
     fn upload(
         &self,
         given: Given<'_>,
@@ -249,7 +251,7 @@ impl<E: Moved> Graph<E> {
         Ok(memory)
     }
 
-    /// Puts the descriptors of waves on the device, whose separator messages are at these addresses.
+    /// Uploads the descriptors of waves, given the addresses of the separator messages and of their offsets.
     fn describe(
         &self,
         waves: &[Wave],

@@ -1,4 +1,4 @@
-//! What the kernels of kernels/joingraph.cu do with the words of a pass, on the host, against the host's own passes.
+//! An emulation of kernels/joingraph.cu on the host, compared with the host's own passes.
 
 use super::cuda_words::Words;
 use super::schedule::{Kind, Layout};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const NEVER: i32 = i32::NEVER;
 const UNSET: i32 = 0x3f3f_3f3f;
 
-/// A device: tables and separator messages in one memory, the offsets of separator messages.
+/// A device with tables and separator messages in one memory, and the offsets of separator messages.
 struct Emulator {
     memory: Vec<i32>,
     offsets: Vec<u32>,
@@ -24,7 +24,7 @@ struct Emulator {
 }
 
 impl Emulator {
-    /// `graph_relax`.
+    /// Emulates `graph_relax`.
     fn relax(&mut self, words: &Words, map: Range<u32>, range: Cost) {
         let left = range - self.constant;
         if left <= 0 {
@@ -70,7 +70,7 @@ impl Emulator {
         }
     }
 
-    /// `graph_lowest` and `graph_exchange`.
+    /// Emulates `graph_lowest` and `graph_exchange`.
     fn exchange(&mut self, words: &Words, map: Range<u32>, range: Cost) {
         let mut numbers: Vec<u32> = map.map(|chunk| words.map[chunk as usize]).collect();
         numbers.dedup();
@@ -122,7 +122,7 @@ fn words_of_passes_say_what_the_host_does() {
         let given = Given::Problem(&problem);
         let mut host =
             Host::<i32>::new(&layout, given, &plan, range, &Stop::new()).expect("no device").expect("no stop is set");
-        // a place that nothing has, as no address is 0
+        // an unused first entry, because no address is 0
         let mut device = Emulator { memory: vec![0], offsets: Vec::new(), constant: 0 };
         let (mut tables, mut separators) = (Vec::new(), Vec::new());
         for cluster in 0..layout.clusters.len() {

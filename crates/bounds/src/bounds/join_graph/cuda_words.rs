@@ -1,4 +1,4 @@
-//! Passes over a join graph as words for the kernels (kernels/joingraph.cu): which block of threads does what.
+//! Passes over a join graph as data for the kernels (kernels/joingraph.cu): which block of threads does what.
 
 use super::schedule::{Cluster, Move, Separator, Wave};
 use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK, DEVICE, SHORT_WALK, WALK};
@@ -6,9 +6,11 @@ use crate::device::shared::device_structs;
 use crate::tensor::strides;
 use std::ops::Range;
 
-/// How costs move between separators: all, a share of them, or so that both have as much.
+/// Kind of a move between separator messages: all costs move.
 const PUSH: u32 = 0;
+/// Kind of a move between separator messages: a share of the costs moves.
 pub(super) const SHARE: u32 = 1;
+/// Kind of a move between separator messages: both get half of their sum.
 pub(super) const LEVEL: u32 = 2;
 
 device_structs! {
@@ -45,13 +47,14 @@ device_structs! {
     }
 }
 
-/// Tiles of threads of a wave, as places in the map.
+/// The blocks of threads of a wave, as ranges of [`Words::map`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaveWords {
     pub operations: Range<u32>,
     pub moves: Range<u32>,
 }
 
+/// The descriptors of the waves of a pass.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub operations: Vec<OperationWords>,
@@ -64,8 +67,8 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Of waves on clusters; `table` is a cluster's address, `separator` those of a message and of
-    /// its offsets.
+    /// Describes waves on clusters. `table` returns the address of a cluster's table, and `separator` those of a
+    /// separator message and of its offsets.
     pub fn new(
         waves: &[Wave],
         clusters: &[Cluster],
@@ -129,8 +132,9 @@ impl Words {
     }
 }
 
-/// The outer digits of a table in the order of a walk, the fastest first: those that the output does not have, so that
-/// a thread has the least of several blocks before it tells; then as they lie in memory.
+/// Returns the outer axes of a table in the order in which a thread walks them, the fastest first. The axes that the
+/// output lacks come first, so that a thread reduces several blocks before it writes; the others follow the order in
+/// memory.
 fn walked(cluster: &Cluster, output: Option<&Separator>) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..cluster.tiles.outer.len()).rev().collect();
     if let Some(separator) = output {

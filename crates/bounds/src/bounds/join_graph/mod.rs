@@ -2,13 +2,13 @@
 //! cost-shifting schemes", 2012).
 //!
 //! Each mini-bucket is a table over all its variables, the sum of its functions. The least cost of a table for each
-//! combination of the variables that it shares with another may move there: all of it forward along the plan
-//! (mini-buckets with moment matching), a damped part backward, or half of the difference along every edge (averaged,
-//! as in diffusion). No entry becomes negative, so the constant is a bound at any time and never falls. All costs are
-//! integers; the remainder of a division stays.
+//! combination of the variables that it shares with another table may move there: all of it forward along the plan
+//! (mini-buckets with moment matching), a damped share backward, or half of the difference along every edge (averaging,
+//! as in diffusion). No entry becomes negative, so the constant is a lower bound at any time and never falls. All costs
+//! are integers; the remainder of a division stays.
 //!
-//! This file says which passes are made and when they end, [`schedule`](self::schedule) what a pass does; the
-//! [`tables`](self::tables) of the host or of a device ([`cuda`](crate::elimination::cuda)) do it.
+//! This file decides which passes are made and when they end, and [`schedule`](self::schedule) what a pass does. The
+//! [`tables`](self::tables) of the host or of a device ([`cuda`](crate::elimination::cuda)) execute it.
 
 pub(crate) mod cuda;
 #[cfg(test)]
@@ -39,28 +39,29 @@ use schedule::{Kind, Layout, Wave};
 use std::sync::Arc;
 use tables::{Clusters, Given, Host, Tables};
 
-/// When to end.
+/// The rule that ends the passes over a join graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// After one pass down: mini-buckets with moment matching.
+    /// One forward pass: mini-buckets with moment matching.
     Once,
-    /// Down and back, until a pass back and down gains less than an eighth of all: larger mini-buckets gain more in the
-    /// time.
+    /// Forward and backward passes, until a backward and a forward pass together gain less than an eighth of the total
+    /// gain: larger mini-buckets gain more in the time.
     Short,
-    /// Along all edges alike, which gains more in the long run, until it is less than a ten-thousandth of the bound.
+    /// Averaging along all edges, which gains more in the long run, until a pair of passes gains less than a
+    /// ten-thousandth of the bound.
     Long,
 }
 
-/// What a graph is made of.
+/// The source of a graph's first tables.
 #[derive(Debug)]
 enum Origin {
     Problem(Arc<Problem>),
-    /// The tables of another graph, along the same order of variables.
+    /// The tables of another graph along the same order of variables.
     Graph(Box<JoinGraph>),
 }
 
 impl Origin {
-    /// What the first tables are sums of.
+    /// Returns the functions whose sums the first tables are.
     fn given(&self) -> Given<'_> {
         match self {
             Origin::Problem(problem) => Given::Problem(problem),
@@ -69,34 +70,35 @@ impl Origin {
     }
 }
 
-/// Mini-buckets on their way to a larger constant.
+/// A join graph whose constant grows as costs move between mini-buckets.
 #[derive(Debug)]
 pub struct JoinGraph {
-    /// Its constant, domains and limit count here, and how the functions lie.
+    /// The problem; of it, constant, domains, limit and the scopes of functions are used.
     problem: Arc<Problem>,
-    /// The limit of the problem that the first graph was made of.
+    /// Limit of the problem that the first graph was made of.
     top: Cost,
     plan: Plan,
     layout: Arc<Layout>,
     clusters: Clusters,
-    /// Until the tables are made of it.
+    /// The source of the tables; `None` once they are made.
     origin: Option<Origin>,
     tables: Option<Box<dyn Tables>>,
     gpu: Option<Arc<Gpu>>,
     trouble: Option<DeviceError>,
     schedules: FxHashMap<Kind, Arc<Vec<Wave>>>,
-    /// Without the problem's own.
+    /// Constant gained, without the problem's own.
     constant: Cost,
-    /// With the constant, no solution costs as much.
+    /// Limit of the gained constant that no solution reaches.
     range: Cost,
-    /// What was done over the graphs that it is made of, where a certificate may be wanted, and directed and even
-    /// passes over this one.
+    /// The graphs that led to this one, with their passes; `None` if no certificate is wanted.
     past: Option<Vec<Arc<certificate::Graph>>>,
+    /// Numbers of directed and of averaging passes over this graph.
     made: (u32, u32),
-    /// Waves of the pass at work that are done, and passes.
+    /// Number of finished waves of the current pass.
     at: usize,
+    /// Number of finished passes.
     passes: u32,
-    /// `constant` after the last pass down.
+    /// Constant after the last forward pass.
     before: Cost,
     patience: Patience,
     done: bool,
@@ -104,14 +106,14 @@ pub struct JoinGraph {
 }
 
 impl JoinGraph {
-    /// Nothing has moved yet. `None` where costs are too large for sums of 64 bits, or the plan does not join all
-    /// functions, and once `stop` is set.
+    /// Creates a graph without any moves. Returns `None` if costs are too large for sums of 64 bits, the plan does not
+    /// join all functions, or `stop` is set.
     pub fn new(problem: &Arc<Problem>, plan: Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
         JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience, stop)
     }
 
-    /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order.
-    /// `None` within a pass, and once `stop` is set.
+    /// Creates a graph of the tables that this graph has left, by a plan for its [`outline`](JoinGraph::outline) along
+    /// the same order. Returns `None` within a pass, and once `stop` is set.
     pub fn after(self, outline: Arc<Problem>, plan: Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
         if self.is_within_pass() {
             return None;
@@ -121,19 +123,19 @@ impl JoinGraph {
         Some(JoinGraph { past, ..graph })
     }
 
-    /// Frees its memory without waiting for it.
+    /// Frees the memory without waiting for it.
     pub(crate) fn free(self) {
         let clusters = self.layout.clusters.len();
         threads::free(self, clusters);
     }
 
-    /// No certificate is asked for.
+    /// Keeps nothing for a certificate.
     pub(crate) fn without_past(self) -> JoinGraph {
         JoinGraph { past: None, ..self }
     }
 
-    /// The graphs that it is made of, and itself, with the passes made; scopes are of the problem's variables. None
-    /// where no certificate is asked for.
+    /// Returns the graphs that led to this one, and this one, with the passes made; scopes are of the problem's
+    /// variables. Empty if no certificate is wanted.
     pub(crate) fn graphs(&self) -> Vec<Arc<certificate::Graph>> {
         let Some(past) = &self.past else { return Vec::new() };
         let begun = u32::from(self.at > 0);
@@ -189,7 +191,7 @@ impl JoinGraph {
         })
     }
 
-    /// Its tables will be a device's.
+    /// Puts the tables on a device, if one is given.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> JoinGraph {
         self.gpu = gpu.cloned();
         if let Some(gpu) = gpu {
@@ -198,9 +200,9 @@ impl JoinGraph {
         self
     }
 
-    /// Goes on with the tables as they are.
+    /// Restarts the passes on the present tables.
     pub fn resume(&mut self, patience: Patience) {
-        // a pass that left nothing to move ended on its way
+        // a pass that left nothing to move ended before its last wave
         let made = if self.patience == Patience::Long { &mut self.made.1 } else { &mut self.made.0 };
         *made += u32::from(self.at > 0);
         (self.patience, self.at, self.passes, self.done, self.before) = (patience, 0, 0, false, self.constant);
@@ -210,17 +212,17 @@ impl JoinGraph {
         self.range < i32::LARGEST
     }
 
-    /// Bytes of the tables of a plan's graph and of what moves between them.
+    /// Returns the bytes of the tables of a plan's graph and of its separator messages.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub(crate) fn bytes(plan: &Plan, stop: &Stop) -> Result<u64, Error> {
         let bytes = if plan.cap().max(1) < i32::LARGEST { 4 } else { 8 };
         Ok(Layout::entries_of(plan, stop)?.saturating_mul(bytes))
     }
 
-    /// Makes tables and moves costs for about `work` entries, on a device for more. Where that fails the bound stays,
-    /// and `trouble` says why nothing else does.
+    /// Makes tables and moves costs for about `work` entries; a device does more in the same time. If the device fails,
+    /// the bound is kept and [`JoinGraph::take_trouble`] returns the error.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         while !self.done && self.constant < self.range && !self.layout.clusters.is_empty() {
@@ -234,13 +236,13 @@ impl JoinGraph {
         Progress::Done
     }
 
-    /// Makes the tables, or does some waves of a pass.
+    /// Makes the tables, or runs some waves of a pass.
     fn step(&mut self, work: u64, stop: &Stop) -> Result<(), DeviceError> {
         let Some(tables) = &mut self.tables else { return self.build(stop) };
         let kind = Kind { forward: self.passes.is_multiple_of(2), symmetric: self.patience == Patience::Long };
         let waves = match self.schedules.get(&kind) {
             Some(waves) => waves.clone(),
-            // `advance` looks again
+            // if stopped, `advance` checks the flag next
             None => match self.layout.pass(kind, stop) {
                 Ok(waves) => self.schedules.entry(kind).or_insert(Arc::new(waves)).clone(),
                 Err(_) => return Ok(()),
@@ -285,7 +287,7 @@ impl JoinGraph {
         self.passes >= most || self.passes > 1 && gain <= little
     }
 
-    /// Sums up the functions of the mini-buckets.
+    /// Sums the functions of the mini-buckets.
     fn build(&mut self, stop: &Stop) -> Result<(), DeviceError> {
         let Some(given) = self.origin.as_ref().map(Origin::given) else { return Ok(()) };
         self.tables = match self.is_short() {
@@ -311,18 +313,18 @@ impl JoinGraph {
         })
     }
 
-    /// Whether what has left some tables has not come to others yet. Where there is no solution that makes no
-    /// difference.
+    /// Returns whether a pass has taken costs from some tables that others have yet to receive. If there is no
+    /// solution, that makes no difference.
     fn is_within_pass(&self) -> bool {
         self.at > 0 && self.constant < self.range
     }
 
-    /// Why a device that was meant to does nothing any more, told once. The tables are lost.
+    /// Returns the error of a device that has failed, once. The tables are lost.
     pub fn take_trouble(&mut self) -> Option<DeviceError> {
         self.trouble.take()
     }
 
-    /// Whether a device has the tables.
+    /// Returns whether a device has the tables.
     pub fn on_device(&self) -> bool {
         self.gpu.is_some()
     }
@@ -331,7 +333,7 @@ impl JoinGraph {
         self.tables.as_deref()
     }
 
-    /// Whether a device takes it to a larger one soon: little time passes until then.
+    /// Returns whether a device will soon finish this graph so that a larger one can follow.
     pub(crate) fn is_brief(&self) -> bool {
         self.gpu.is_some() && self.patience != Patience::Long
     }
@@ -340,27 +342,28 @@ impl JoinGraph {
         if self.gpu.is_some() { DEVICE_SPEED } else { 1 }
     }
 
-    /// Entries looked at so far; those of a device count as many as a core looks at in the time.
+    /// Returns the entries read so far; a device's time counts as the entries that a core reads in it.
     pub fn work_done(&self) -> u64 {
         self.work
     }
 
-    /// No solution costs less; `limit` or more where there is none below. All is of the problem as it was given.
+    /// Returns the lower bound, or `limit` if no solution is below it. Costs are those of the given problem.
     pub fn lower_bound(&self, limit: Cost) -> Cost {
         if self.constant >= self.range { limit } else { (self.problem.constant + self.constant).min(limit) }
     }
 
-    /// A better solution is known: what costs as much need not be told apart any more.
+    /// Takes up the cost of a better incumbent: costs from it on need not be distinguished any more.
     pub fn below(&mut self, ub: Cost) {
         self.range = self.range.min(ub.saturating_sub(self.problem.constant).max(1));
         self.constant = self.constant.min(self.range);
     }
 
-    /// What a solution with each value costs at least: the constant and what each table that has the variable takes for
-    /// the value. [`FORBIDDEN`] where no solution of interest has it.
+    /// Returns for each variable and value a lower bound on the solutions with that value: the constant plus the least
+    /// entry with the value of each table that has the variable. [`FORBIDDEN`] means that no solution of interest has
+    /// the value.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn value_bounds(&mut self, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
         let least = stop.each(&self.problem.domains).map(|domain| Ok(vec![self.constant; *domain? as usize]));
         let mut sums = least.collect::<Result<Vec<Vec<Cost>>, Error>>()?;
@@ -382,22 +385,22 @@ impl JoinGraph {
         Ok(sums)
     }
 
-    /// The constant with what has become constant; the limit where there is no solution below it.
+    /// Returns the constant including the gain, or the limit if no solution is below it.
     fn constant(&self) -> Cost {
         if self.constant >= self.range { self.top } else { self.problem.constant + self.constant }
     }
 
-    /// The scope of each cluster's table, in its own order.
+    /// Returns the scope of each cluster's table, in the table's order of axes.
     fn scopes(&self) -> impl ExactSizeIterator<Item = Box<[u32]>> {
         let variable = |p: u32| self.plan.sequence[p as usize];
         (0..self.plan.steps.len()).map(move |step| self.plan.scope(step).into_iter().map(variable).collect())
     }
 
-    /// The problem whose functions are the mini-buckets as they are, without their entries: what a plan needs to know.
-    /// All costs are more than any, so that a plan's are cut at the limit only, which is this graph's.
+    /// Returns the problem whose functions are the present mini-buckets, without their entries: what a plan needs. All
+    /// costs are the largest possible, so that a plan clamps only at the limit, which is this graph's.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn outline(&self, stop: &Stop) -> Result<Problem, Error> {
         let mut unary: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![0; d as usize]).collect();
         let mut functions = Vec::new();
@@ -414,11 +417,11 @@ impl JoinGraph {
         Ok(Problem { domains: self.problem.domains.clone(), unary, functions, constant: self.constant(), top })
     }
 
-    /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made, and within a
-    /// pass, when what has left some of them has not come to others yet; and once `stop` is set.
+    /// Returns the problem whose functions are the present mini-buckets. Returns `None` before the tables are made,
+    /// within a pass, when some tables have yet to receive costs, and once `stop` is set.
     ///
     /// # Errors
-    /// Those of a device that has them.
+    /// Returns the error of a device that has the tables.
     pub fn problem(&self, stop: &Stop) -> Result<Option<Problem>, DeviceError> {
         let Some(tables) = self.tables.as_ref().filter(|_| !self.is_within_pass()) else { return Ok(None) };
         let back = |cost: &mut Cost| *cost = if *cost >= NEVER { FORBIDDEN } else { *cost };

@@ -1,9 +1,9 @@
-//! The moves of a pass over a join graph, the same for CPU threads and devices, with the same result to the last bit.
+//! The moves of a pass over a join graph, the same on CPU threads and devices, with the same result to the last bit.
 //!
 //! A pass is a sequence of moves along edges. A move reads the least costs of the tables at its ends for each
-//! combination of their shared variables, and leaves a change for each end; a table takes all its changes when it is
-//! read next, in one visit. Moves of different tables whose changes are known share a wave: first operations on tables,
-//! then moves. Waves keep the dependencies of the sequence, so the result is the sequence's.
+//! combination of their shared variables, and leaves a change for each end. A table applies all its pending changes
+//! when it is read next. Moves between different tables whose changes are known share a wave: first operations on
+//! tables, then moves. Waves keep the dependencies of the sequence, so they have the same result.
 
 use crate::elimination::plan::{Plan, Source, Step};
 use crate::error::Error;
@@ -11,19 +11,19 @@ use crate::stop::Stop;
 use crate::tensor::tiles::{StrideMap, Tiles};
 use crate::threads::Large;
 
-/// Changes that a table takes at a time (kernels/joingraph.cu).
+/// Most changes that a table applies at once (kernels/joingraph.cu).
 pub(crate) const INPUTS: usize = 8;
 
-/// A table over all variables of a mini-bucket.
+/// The table of a mini-bucket over all its variables.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    /// Sizes of its digits, the variable that is eliminated first.
+    /// Sizes of its axes, the variable that is eliminated first being the first axis.
     pub sizes: Vec<usize>,
     pub tiles: Tiles,
     pub entries: usize,
 }
 
-/// A smaller table along a cluster's: what moves.
+/// A separator message: a smaller table over some axes of a cluster.
 #[derive(Debug)]
 pub(crate) struct Separator {
     pub cluster: u32,
@@ -31,40 +31,43 @@ pub(crate) struct Separator {
     pub entries: usize,
 }
 
-/// A join graph: clusters, and the edges along which costs move.
+/// A join graph: its clusters, and the edges along which costs move.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub clusters: Large<Cluster>,
-    /// Two for each edge; one for each cluster without a parent, whose least cost becomes constant.
+    /// Separator messages: two for each edge, and one for each cluster without a parent, whose least cost becomes
+    /// constant.
     pub separators: Large<Separator>,
     links: Large<Links>,
-    /// Clusters of each variable of the plan's sequence.
+    /// Range of the clusters of each variable of the plan's sequence, with an end mark.
     first: Vec<u32>,
 }
 
-/// The edges of a cluster, by their first separator messages. An edge's separator messages follow each other.
+/// The edges of a cluster, each by its first separator message; the second one follows it.
 #[derive(Debug, Default)]
 struct Links {
-    /// To the one that takes its message; none for a root.
+    /// Edge to the cluster that takes its message; the separator message of its own least cost if it is a root.
     parent: u32,
+    /// Whether the cluster is a root.
     orphan: bool,
-    /// From those whose messages it takes.
+    /// Edges from the clusters whose messages it takes.
     children: Vec<u32>,
+    /// Edge to an earlier mini-bucket of the same variable.
     sibling: Option<u32>,
 }
 
-/// What happens to the contents of separator messages, by their numbers. What is left besides becomes constant.
+/// A move between separator messages, given by their numbers. The least cost that is left over becomes constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
-    /// All of the first to the second, if there is one.
+    /// All costs of the first move to the second, if there is one.
     Push(u32, Option<u32>),
-    /// One of so many parts of what the first has to the second.
+    /// A share of the first message's costs, one in this many parts, moves to the second.
     Share(u32, u32, u32),
-    /// Half of the difference.
+    /// Half of the difference moves, so that both are equal.
     Level(u32, u32),
 }
 
-/// Changes that a table takes, and what is then read of it.
+/// Changes that a table applies, and the separator message that is then read from it.
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub cluster: u32,
@@ -72,29 +75,29 @@ pub(crate) struct Operation {
     pub output: Option<u32>,
 }
 
-/// Operations on different tables, and what then moves.
+/// Operations on different tables, and the moves that follow.
 #[derive(Debug, Default)]
 pub(crate) struct Wave {
     pub operations: Large<Operation>,
     pub moves: Vec<Move>,
-    /// Entries looked at.
+    /// Number of entries read.
     pub work: u64,
 }
 
-/// Which moves a pass has.
+/// The kind of a pass, which decides its moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kind {
-    /// Down the plan; or back.
+    /// Whether the pass goes forward along the plan, not backward.
     pub forward: bool,
-    /// Half of the difference along all edges.
+    /// Whether every move averages, along all edges.
     pub symmetric: bool,
 }
 
 impl Layout {
-    /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the
-    /// same variable that it shares most with.
+    /// Creates the graph of a plan's mini-buckets. An edge joins each to the mini-bucket that takes its message, and to
+    /// the earlier mini-bucket of the same variable with which it shares the most variables.
     pub fn new(plan: &Plan, stop: &Stop) -> Result<Layout, Error> {
-        // lists of a million that grow are copied again and again
+        // lists with a million entries that grow would be copied repeatedly
         let mut scopes: Large<Vec<u32>> = Vec::with_capacity(plan.steps.len()).into();
         for index in stop.each(0..plan.steps.len()) {
             scopes.push(plan.scope(index?));
@@ -132,18 +135,18 @@ impl Layout {
         Ok(Layout { clusters, separators, links, first: plan.first.clone() })
     }
 
-    /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of
-    /// the same variable.
+    /// Returns the clusters at the other ends of a cluster's edges: the one that takes its message, and an earlier one
+    /// of the same variable.
     pub fn neighbours(&self, cluster: usize) -> (Option<u32>, Option<u32>) {
         let links = &self.links[cluster];
         let of = |separator: u32| self.separators[separator as usize].cluster;
         ((!links.orphan).then(|| of(links.parent + 1)), links.sibling.map(of))
     }
 
-    /// Entries of all tables and separator messages of a plan's graph before it is made.
+    /// Returns the number of entries of all tables and separator messages of a plan's graph, without making it.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn entries_of(plan: &Plan, stop: &Stop) -> Result<u64, Error> {
         let scopes = stop.each(0..plan.steps.len()).map(|index| Ok(plan.scope(index?)));
         let scopes: Large<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
@@ -156,14 +159,14 @@ impl Layout {
         stop.each(plan.steps.iter().enumerate()).try_fold(0u64, |sum, step| Ok(sum.saturating_add(own(step?))))
     }
 
-    /// Entries of all tables and separator messages.
+    /// Returns the number of entries of all tables and separator messages.
     pub fn entries(&self) -> u64 {
         let clusters = self.clusters.iter().map(|cluster| cluster.entries as u64);
         let separators = self.separators.iter().map(|separator| separator.entries as u64);
         clusters.chain(separators).fold(0, u64::saturating_add)
     }
 
-    /// A pass over all variables; at its end all tables have all their changes.
+    /// Returns the waves of a pass over all variables; at its end all tables have all their changes.
     pub fn pass(&self, kind: Kind, stop: &Stop) -> Result<Vec<Wave>, Error> {
         let clusters = self.clusters.len();
         let pending = vec![Vec::new(); clusters].into();
@@ -179,7 +182,7 @@ impl Layout {
         Ok(pass.waves)
     }
 
-    /// The moves of the clusters of a variable.
+    /// Adds the moves of the clusters of a variable.
     fn visit(&self, pass: &mut Scheduler<'_>, position: usize, kind: Kind) {
         let clusters = &self.links[self.first[position] as usize..self.first[position + 1] as usize];
         for links in clusters {
@@ -207,7 +210,7 @@ impl Layout {
     }
 }
 
-/// The mini-bucket before one, of the same variable, that it shares most with, and what they share.
+/// Returns the earlier mini-bucket of the same variable with the most shared variables, and these variables.
 fn sibling(plan: &Plan, scopes: &[Vec<u32>], index: usize) -> Option<(usize, Vec<u32>)> {
     let first = plan.first[plan.steps[index].position as usize] as usize;
     let common = |other: usize| -> Vec<u32> {
@@ -221,19 +224,20 @@ impl Cluster {
         Cluster { tiles: Tiles::new(&sizes), entries: sizes.iter().product(), sizes }
     }
 
-    /// A table over some of a cluster's positions.
+    /// Returns a separator message over some of a cluster's positions.
     pub fn separator(&self, cluster: usize, scope: &[u32], shared: &[u32], sizes: &[usize]) -> Separator {
         let places: Vec<_> = scope.iter().map(|p| shared.binary_search(p).ok()).collect();
         Separator { cluster: cluster as u32, map: self.tiles.map(&places, sizes), entries: sizes.iter().product() }
     }
 }
 
+/// The assignment of moves to waves.
 struct Scheduler<'a> {
     layout: &'a Layout,
     waves: Vec<Wave>,
-    /// The first wave in which a cluster may be read: it was read before, and its changes are known.
+    /// The first wave in which each cluster may be read: after its last operation, and once its changes are known.
     free: Vec<usize>,
-    /// Changes that a cluster has not taken.
+    /// Changes that each cluster has not applied yet.
     pending: Large<Vec<u32>>,
 }
 
@@ -249,7 +253,7 @@ impl Scheduler<'_> {
         &mut self.waves[number]
     }
 
-    /// A cluster takes its changes, as early as possible, but for `left` of them.
+    /// Makes a cluster apply its changes as early as possible, all but `left` of them.
     fn take(&mut self, cluster: u32, left: usize) {
         let index = cluster as usize;
         while self.pending[index].len() > left {

@@ -1,4 +1,4 @@
-//! The tables of a join graph in host memory, and its waves: any number of threads, with the same result.
+//! The tables of a join graph in host memory, and their waves on any number of threads, with the same result.
 
 use super::schedule::{Cluster, Kind, Layout, Move, Operation, Separator, Wave};
 use crate::bounds::tuning::join_graph::SHARED;
@@ -18,10 +18,10 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The tables of a join graph, wherever they are.
+/// The tables of a join graph, on the host or on a device.
 pub(crate) trait Tables: Debug + Send + Sync {
-    /// Does waves of a pass. With the constant no solution costs `range`. All changes of the pass are done with its
-    /// last wave. Once `stop` is set tables are good for nothing any more.
+    /// Runs waves of a pass. No solution's costs beyond the problem's constant reach `range`. After the last wave all
+    /// changes of the pass are applied. Once `stop` is set, the tables are invalid.
     fn run(
         &mut self,
         kind: Kind,
@@ -31,23 +31,23 @@ pub(crate) trait Tables: Debug + Send + Sync {
         stop: &Stop,
     ) -> Result<(), DeviceError>;
 
-    /// What has become constant; `range` or more where there is no solution.
+    /// Returns the constant gained; `range` or more if there is no solution.
     fn constant(&mut self) -> Result<Cost, DeviceError>;
 
-    /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is
-    /// allowed. Of no use once `stop` is set.
+    /// Returns for each axis of each table the least entry with each value, [`crate::tensor::tiles::NEVER`] if all are
+    /// forbidden. The result is invalid once `stop` is set.
     fn marginals(&mut self, stop: &Stop) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError>;
 
-    /// A table; [`crate::tensor::tiles::NEVER`] where nothing is allowed.
+    /// Returns the entries of a table, [`crate::tensor::tiles::NEVER`] for forbidden ones.
     fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError>;
 
-    /// Where on a device a table is, and bytes of an entry; `None` where it is on the host.
+    /// Returns the device address of a table and the bytes of an entry; `None` if it is on the host.
     fn address(&self, _cluster: usize) -> Option<(u64, usize)> {
         None
     }
 }
 
-/// The clusters of a graph that stand for what its outline has.
+/// The clusters of a graph that correspond to the functions of its outline.
 #[derive(Debug)]
 pub(crate) struct Clusters {
     /// The cluster of each function.
@@ -57,7 +57,7 @@ pub(crate) struct Clusters {
 }
 
 impl Clusters {
-    /// The cluster that is a function of the outline, or a variable's unary costs.
+    /// Returns the cluster of a function of the outline, or of a variable's unary costs.
     pub fn of(&self, source: Source, variable: u32) -> Option<usize> {
         match source {
             Source::Function(f) => self.functions.get(f as usize).copied(),
@@ -67,7 +67,7 @@ impl Clusters {
     }
 }
 
-/// What the first tables of a graph are sums of.
+/// The functions whose sums the first tables of a graph are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Given<'a> {
     /// The functions of a problem.
@@ -77,7 +77,7 @@ pub(crate) enum Given<'a> {
 }
 
 impl Given<'_> {
-    /// Where on a device the table of a function is, or that of a variable's unary costs, and bytes of an entry.
+    /// Returns the device address of the table of a function or of a variable's unary costs, and the bytes of an entry.
     pub fn address(&self, source: Source, variable: u32) -> Option<(u64, usize)> {
         match self {
             Given::Problem(_) => None,
@@ -86,6 +86,7 @@ impl Given<'_> {
     }
 }
 
+/// The tables of a join graph on the host.
 #[derive(Debug)]
 pub(crate) struct Host<E: Movable> {
     layout: Arc<Layout>,
@@ -94,13 +95,14 @@ pub(crate) struct Host<E: Movable> {
     constant: Cost,
 }
 
+/// An operation with the memory that it changes.
 struct Job<'a, E> {
     operation: &'a Operation,
     table: Storage<E>,
     least: Vec<E>,
 }
 
-/// The separator messages that a move changes.
+/// A move with the separator messages that it changes.
 struct Change<E> {
     what: Move,
     from: Vec<E>,
@@ -109,7 +111,8 @@ struct Change<E> {
 }
 
 impl<E: Movable> Host<E> {
-    /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` once `stop` is set.
+    /// Sums the functions of each mini-bucket; sums of `range` or more are forbidden. Returns `None` once `stop` is
+    /// set.
     pub fn new(
         layout: &Arc<Layout>,
         given: Given<'_>,
@@ -168,7 +171,7 @@ impl<E: Movable> Host<E> {
             jobs.iter_mut().for_each(work)
         }
         for job in stop.each(jobs) {
-            // of no use any more
+            // the tables are invalid anyway
             let Ok(Job { operation, table, least }) = job else { return };
             self.tables[operation.cluster as usize] = table;
             if let Some(separator) = operation.output {
@@ -186,7 +189,7 @@ impl<E: Movable> Host<E> {
             let what = *what?;
             let (from, to) = what.separators();
             let from = take(from);
-            // what goes nowhere is forgotten
+            // the copy is dropped if the costs move nowhere
             let to = to.map_or_else(|| from.clone(), &mut take);
             Ok(Change { what, from, to, lowest: 0 })
         };
@@ -210,7 +213,7 @@ impl<E: Movable> Host<E> {
 }
 
 impl Move {
-    /// The separator messages whose contents it changes.
+    /// Returns the separator messages that a move changes.
     pub fn separators(self) -> (u32, Option<u32>) {
         match self {
             Move::Push(from, to) => (from, to),
@@ -220,7 +223,7 @@ impl Move {
 }
 
 impl<E: Movable> Change<E> {
-    /// What was the least becomes what to add: equal and opposite but for the lowest, which becomes constant.
+    /// Replaces the least entries by the changes: equal and opposite, but for the lowest, which becomes constant.
     fn make(&mut self) {
         let (never, zero) = (E::NEVER, E::from_cost(0));
         let Change { what, from, to, lowest } = self;
@@ -245,7 +248,7 @@ impl<E: Movable> Change<E> {
     }
 }
 
-/// Replaces entries of both.
+/// Replaces each pair of entries of the two messages.
 #[inline(always)]
 fn each<E: Movable>(a: &mut [E], b: &mut [E], new: impl Fn(E, E) -> (E, E)) {
     a.iter_mut().zip(b).for_each(|(a, b)| (*a, *b) = new(*a, *b));
@@ -303,13 +306,13 @@ pub(crate) fn wide<E: Movable>(entry: E) -> Cost {
     if entry >= E::NEVER { crate::tensor::tiles::NEVER } else { entry.cost() }
 }
 
-/// How an input of a mini-bucket lies along its table.
+/// Returns how an input of a mini-bucket is embedded in its table.
 pub(crate) fn source(index: usize, cluster: &Cluster, plan: &Plan, input: &Input) -> Separator {
     let sizes: Vec<usize> = input.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
     cluster.separator(index, &plan.scope(index), &input.scope, &sizes)
 }
 
-/// An input as a table; `None` for messages, which are never made.
+/// Returns an input as a table; `None` for messages, which are never made.
 pub(crate) fn lay_out<E: Movable>(
     given: Given<'_>,
     plan: &Plan,

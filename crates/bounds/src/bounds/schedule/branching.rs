@@ -1,4 +1,4 @@
-//! Turns of searches, between plans and join graphs.
+//! The share of searches in the work, between plans and join graphs.
 
 use super::{BoundSchedule, Stage, is_behind, weight};
 use crate::bounds::search::{Begin, Search, Searcher, Steady};
@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 
-/// What searches with a part of the time have taken, and everything else: nanoseconds, or work where a run must be
-/// repeated. Work is no measure of time: a join graph's was found to take six times as long as a search's.
+/// What searches with a guaranteed share of the time have taken, and all other stages: nanoseconds, or work if runs
+/// must be repeatable. Work is no measure of time: a join graph's was found to take six times as long as a search's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     steady: [u64; 2],
@@ -18,34 +18,34 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// A stage, or a slice of one, has taken so much.
+    /// Adds the time or work of a stage, or of a slice of one.
     pub fn note(&mut self, whose: Option<Steady>, units: u64) {
         let of = whose.map_or(&mut self.others, |whose| &mut self.steady[whose as usize]);
         *of = of.saturating_add(units);
     }
 
-    /// All of it.
+    /// Returns the sum over all stages.
     pub fn total(&self) -> u64 {
         self.steady.iter().fold(self.others, |total, &own| total.saturating_add(own))
     }
 
-    /// Whether a search has had less than one part in `parts`.
+    /// Returns whether a search has had less than one in `parts` units of the total.
     fn owes(&self, whose: Steady, parts: u64) -> bool {
         self.steady[whose as usize].saturating_mul(parts) < self.total()
     }
 }
 
 impl BoundSchedule {
-    /// A turn of a search that has had less than its part of the time: others that lead, or seem to, would keep it from
-    /// its proof. Nor may it keep them from theirs: on SPOT5 42b the light search believes for ever that half of the
-    /// way is done (results/notes/branch.md).
+    /// Returns a stage of a search that has had less than its share of the time: strategies that lead, or seem to,
+    /// would keep it from its proof. Nor may it keep them from theirs: on SPOT5 42b light branch and bound estimates
+    /// forever that it is half done (results/notes/branch.md).
     pub(super) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
         let owed = |whose| self.waiting(whose).filter(|&at| spent.owes(whose, self.parts(whose, at)));
         let at = owed(Steady::Light).or_else(|| owed(Steady::Cores))?;
         Some(self.turn(at, ub))
     }
 
-    /// A search has one part in so many of the time.
+    /// Returns the number of parts of the time of which a search has one.
     fn parts(&self, whose: Steady, at: usize) -> u64 {
         let (search, gain) = &self.searches[at];
         let (done, left) = (search.work_done(), search.work_left());
@@ -60,9 +60,9 @@ impl BoundSchedule {
         }
     }
 
-    /// The turn of a search that has had no more work than the plans, all of them together with the next one; any,
-    /// where there is none. Work of those that are not about to lead counts more here, too. Where a large plan had come
-    /// before the turns of as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
+    /// Returns a stage of a search that has had no more work than all plans together with the next one; of any search
+    /// if there is no plan. The work of strategies that are far from the lead counts more here, too. When a large plan
+    /// came before searches of as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 instead of its proof.
     pub(super) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let plans = self.pending.is_some();
         let slow =
@@ -94,8 +94,8 @@ impl BoundSchedule {
         due(weight).then(|| self.turn(at, ub))
     }
 
-    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse
-    /// (results/notes/shifting.md).
+    /// Returns a stage that grants a search as much work as it has done. Smaller grants, up to equality with the plans,
+    /// were worse (results/notes/shifting.md).
     fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
         let (mut search, _) = self.searches.swap_remove(at);
         if let Some(ub) = ub {
@@ -105,9 +105,10 @@ impl BoundSchedule {
         Stage::Search(search, work)
     }
 
-    /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the
-    /// work, up to all of it where such a part will do for the rest. It proves small networks in less time than graphs
-    /// take to grow. So may the search for cores, which then begins as well and later has its part of the time.
+    /// Returns the stage of light branch and bound that comes before an exact plan and while join graphs grow: up to a
+    /// part of the work, or up to all of it if that part suffices for the rest. It proves small networks in less time
+    /// than graphs take to grow. While graphs grow, core-guided search may begin here as well; later it has its share
+    /// of the time.
     pub(super) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let grow = matches!(self.pending, Some(Stage::Shift(_)));
         let begins = |searcher: &&Searcher| match searcher.steady {
@@ -124,24 +125,23 @@ impl BoundSchedule {
         (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
     }
 
-    /// Where a search waits for its turn.
+    /// Returns the index of a search that is not at work.
     fn waiting(&self, whose: Steady) -> Option<usize> {
         self.searches.iter().position(|(search, _)| search.steady() == Some(whose))
     }
 
-    /// Whether a search will have come to its end before it has taken [`ENDING`] times the work of all plans and its
-    /// own so far, as far as it can tell. Its bound does not: that of CELAR6-SUB2 is a third of the optimum after half
-    /// of the work.
+    /// Returns whether a search estimates that it needs at most [`ENDING`] times the work of all plans and its own so
+    /// far. Its bound is no indicator: that of CELAR6-SUB2 is a third of the optimum after half of the work.
     fn is_ending(&self, search: &dyn Search) -> bool {
         search.work_left() / ENDING <= self.work.saturating_add(search.work_done())
     }
 
-    /// Whether a search is about to end.
+    /// Returns whether a search is about to end.
     pub fn ends_soon(&self) -> bool {
         self.searches.iter().any(|(search, _)| self.is_ending(&**search))
     }
 
-    /// A search has had its turn, which began with a bound of `before`.
+    /// Takes back a search after a stage that began with the bound `before`.
     pub fn searched(&mut self, search: Box<dyn Search>, before: Cost) {
         let bound = search.lower_bound();
         self.reached(bound, search.steady() == Some(Steady::Cores));
@@ -179,7 +179,7 @@ mod tests {
             let is_light = stage.steady() == Some(Steady::Light);
             assert!(is_light || !owes, "{stage:?}");
             owed += u32::from(owes);
-            // the others take three times as long
+            // other stages take three times as long
             spent.note(stage.steady(), if is_light { 1 } else { 3 });
             match stage {
                 Stage::Shift(mut shifting) => {
@@ -188,7 +188,7 @@ mod tests {
                     schedule.shifted(*shifting, &stop);
                 }
                 Stage::Run(attempt, _) => schedule.note(&attempt, best),
-                // its turn may be as short as one likes
+                // the stage may end early
                 Stage::Search(mut search, _) => {
                     let before = search.lower_bound();
                     let _ = search.advance(1, &stop);

@@ -1,6 +1,6 @@
-//! Join graphs of growing z: each is made of the tables that the last one left. A larger z gains more than further
-//! passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on. A device also takes other
-//! orders (`orders`).
+//! Join graphs of growing z, each made of the tables that the preceding one left. A larger z gains more than further
+//! passes (results/notes/shifting.md), so each graph has few; the last one that fits in memory continues. A device also
+//! tries other orders (`orders`).
 
 use super::orders::{Next, Orders};
 use super::sizes::SizeSchedule;
@@ -19,62 +19,66 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// A plan for the next graph.
+/// A plan of the next graph.
 struct Grown {
     plan: Plan,
-    /// Of the graph's tables, and on the host with those of the problem that it becomes.
+    /// Bytes of the graph's tables.
     bytes: u64,
+    /// Bytes on the host, including those of the problem that the tables become.
     host_bytes: u64,
     on_device: bool,
 }
 
-/// Who else a device works for, which says what pays there.
+/// Whether a device also serves a search, which decides what pays there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceUse {
-    /// A search: the device takes exact eliminations, and join graphs that the CPU cannot take.
+    /// It also serves a search: the device takes exact eliminations, and join graphs that are too large for the CPU.
     #[default]
     Shared,
-    /// Nothing: it takes all but what is small.
+    /// It serves the bounds alone: the device takes everything that is not small.
     Exclusive,
 }
 
+/// The strategy of join graphs.
 #[derive(Debug)]
 pub(crate) struct GraphStrategy {
-    /// What the first graph is made of.
+    /// The problem that the first graph is made of.
     problem: Arc<Problem>,
     shift: Arc<Shift>,
     first: Order,
-    /// The one at work, which may be another.
+    /// The order of the current graph, which may differ from the first.
     order: Order,
     graphs: Graphs,
     gpu: Option<Arc<Gpu>>,
-    /// Entries from which on a graph is the device's.
+    /// Number of entries from which a device takes a graph.
     large: u64,
-    /// Whether the checker of a certificate is to follow them.
+    /// Whether the checker of a certificate has to follow the graphs.
     checked: bool,
-    /// What the last graph left.
+    /// The last graph, with the tables that it left.
     left: Option<JoinGraph>,
-    /// Those of the last plan.
+    /// z of the last plan.
     z: u32,
+    /// Number of entries of the last plan.
     pub entries: u64,
-    /// Less than the first z.
+    /// One less than the first z.
     begin: u32,
+    /// z if it does not grow.
     fixed: Option<u32>,
-    /// No larger one fits.
+    /// Whether no larger graph fits.
     last: bool,
     done: bool,
     orders: Orders,
-    /// The number of the order that the next graph is the first along.
+    /// Number of the order along which the next graph is the first.
     pub along: Option<u32>,
-    /// Work of the last one.
+    /// Work of the last graph, as it counts.
     pub work: u64,
-    /// The best bound, and what the last ones gained.
+    /// The best bound, and the gain of the last graphs; `None` before the first.
     pub reached: Option<(Cost, Cost)>,
 }
 
 impl GraphStrategy {
-    /// Graphs of a shifted problem, along a size schedule's first order and of its z if it has a fixed one; where they
-    /// are `checked`, such that the checker of a certificate can follow them.
+    /// Creates the strategy for a shifted problem, along the first order of a size schedule, and with its z if that is
+    /// fixed. If `checked`, graphs stay small enough for the checker of a certificate.
     pub fn new(
         problem: &Arc<Problem>,
         shift: &Arc<Shift>,
@@ -110,8 +114,8 @@ impl GraphStrategy {
         })
     }
 
-    /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none, or `stop` is
-    /// set.
+    /// Returns the next graph and its bytes of host memory, at most `memory`; `None` once there is no further graph, or
+    /// `stop` is set.
     pub fn next(&mut self, ub: Option<Cost>, memory: u64, stop: &Stop) -> Option<(Shifting, u64)> {
         if self.done {
             return None;
@@ -165,8 +169,8 @@ impl GraphStrategy {
         Some((Shifting { name, between: Between::MiniBuckets(graph, self.shift.clone()) }, bytes))
     }
 
-    /// The first plan of a larger z with several times the entries, else the largest with more of them that fits; and
-    /// whether a device takes it.
+    /// Returns the first plan of a larger z with several times the entries, else the largest plan with more entries
+    /// that fits; and whether a device takes it.
     fn grow(&self, problem: &Problem, ub: Option<Cost>, memory: u64, stop: &Stop) -> Result<Option<Grown>, Error> {
         let device = self.budget();
         let most = if self.checked { CHECKED_LARGEST } else { u64::MAX };
@@ -203,20 +207,20 @@ impl GraphStrategy {
         self.left.as_ref().is_some_and(JoinGraph::on_device)
     }
 
-    /// Bytes that a graph may take on the device: plans and searches go on there.
+    /// Returns the bytes that a graph may take on the device; the rest is for plans and searches there.
     fn budget(&self) -> u64 {
         self.gpu.as_ref().and_then(|gpu| gpu.budget().ok()).unwrap_or(0) / 4 * 3
     }
 
     fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>, stop: &Stop) -> Result<Plan, Error> {
-        // its messages are never made
+        // the plan's messages are never made
         let limits = Limits { z: Some(z), ub, ..Limits::new(u64::MAX) };
         Plan::until(problem, &self.order, &limits, stop)
     }
 
-    /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along
-    /// the first orders as long as no other way has come much further: what graphs have gained is seven eighths of what
-    /// leads to `best`.
+    /// Returns whether a device makes the next graph and will be done soon. That holds while graphs first grow, and
+    /// then along the first orders as long as no other strategy leads by much: the gain of the graphs is at least seven
+    /// eighths of the gain that leads to `best`.
     pub fn is_brief(&self, best: Cost) -> bool {
         let large = self.large == DEVICE_WORTHWHILE || self.entries.saturating_mul(GROWTH) >= self.large;
         let begins = self.orders.tried == 0;
@@ -228,7 +232,7 @@ impl GraphStrategy {
         self.gpu.is_some() && (grows || leads) && (large || self.left_on_device() || !begins)
     }
 
-    /// Graphs of the original network, along an order with other ties.
+    /// Starts with graphs of the shifted problem again, along another order.
     fn begin_again(&mut self, number: u32, stop: &Stop) {
         self.order = match number {
             0 => self.first.clone(),
@@ -242,8 +246,8 @@ impl GraphStrategy {
         (self.z, self.entries) = (self.begin, 0);
     }
 
-    /// A graph has come to a bound; what it left is what the next is made of. Where its device failed all begins again
-    /// on the CPU. Whether there was no better one along another order.
+    /// Takes up a finished graph, from which the next one is made, and its bound. If its device failed, the graphs
+    /// start again on the CPU. Returns whether no graph along another order had a better bound.
     pub fn note(&mut self, graph: JoinGraph, work: u64, bound: Cost) -> bool {
         if graph.tables().is_none() && graph.on_device() {
             (self.gpu, self.left, self.last, self.done) = (None, None, false, false);
@@ -253,7 +257,7 @@ impl GraphStrategy {
         } else {
             graph.free();
         }
-        // the last one goes on for as long as what else there is to do takes
+        // the last graph continues until its work equals that of the other strategies
         self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
         let (before, gain) = self.reached.unwrap_or((bound, 0));
         if !self.last {
@@ -270,16 +274,16 @@ impl GraphStrategy {
         bound >= before
     }
 
-    /// The graphs that led to what the last one left.
+    /// Returns the graphs that led to the tables of the last one.
     pub fn graphs(&self) -> Vec<Arc<certificate::Graph>> {
         self.left.as_ref().map(JoinGraph::graphs).unwrap_or_default()
     }
 
-    /// The problem that is left, if its tables take at most so many bytes and `stop` is not set.
+    /// Returns the problem that the last graph left, if its tables take at most `bytes` bytes and `stop` is not set.
     pub fn problem(&self, bytes: u64, stop: &Stop) -> Option<Problem> {
         let left = self.left.as_ref()?;
         let needed = self.entries.saturating_mul(size_of::<Cost>() as u64);
-        // a device that fails is noticed by the next graph
+        // the next graph notices a failing device
         if needed <= bytes { left.problem(stop).ok().flatten() } else { None }
     }
 }

@@ -1,7 +1,8 @@
-//! Which stage comes next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on
-//! the original and on the shifted network, with turns of branch and bound between them. Shifting doubles the bound on
-//! satellite schedules and lowers it on frequency assignment (results/notes/shifting.md), which only branch and bound
-//! proves (results/notes/branch.md). So all strategies go on; those far from the lead get less work.
+//! The choice of the next stage: exact elimination if it is affordable at once, else cost shifting, then mini-buckets
+//! of growing z on the unshifted and on the shifted problem, with branch and bound between them. Cost shifting doubles
+//! the bound on satellite schedules and lowers it on frequency assignment (results/notes/shifting.md), which only
+//! branch and bound proves (results/notes/branch.md). Therefore all strategies continue; those far from the lead get
+//! less work.
 
 mod attempt;
 mod branching;
@@ -31,7 +32,7 @@ use graphs::GraphStrategy;
 pub use sizes::SizeSchedule;
 use std::sync::Arc;
 
-/// The strategies for a better bound on one network, and whose turn it is.
+/// The strategies for a better bound on one problem, and the choice among them.
 #[derive(Debug)]
 pub struct BoundSchedule {
     problem: Arc<Problem>,
@@ -39,49 +40,52 @@ pub struct BoundSchedule {
     strategies: Strategies,
     journal: bool,
     begun: bool,
-    /// Whether an exact plan with tables in files may still come, once all strategies have ended.
+    /// Whether an exact plan with tables in files may still come after all strategies have ended.
     spill: bool,
     plain: Option<Strategy>,
     shifted: Option<Strategy>,
     graphs: Option<GraphStrategy>,
-    /// The name, for plans, of what the last graph left, until they go on with that.
+    /// Prefix of the names of plans on what the last graph left; `None` once plans have taken that up.
     left: Option<String>,
     rows: Option<SparseStrategy>,
-    /// Searches not begun; those that wait for their turn, with what their last one gained.
+    /// Searches that have not begun, the next one last.
     searchers: Vec<&'static Searcher>,
+    /// Searches that are not at work, with the gain of their last stage.
     searches: Vec<(Box<dyn Search>, Cost)>,
-    /// Why the last one that could not begin could not.
+    /// Why the last search that could not begin was refused.
     refusal: Option<Error>,
-    /// The plan or join graph that comes next once searches have had their turns.
+    /// The plan or join graph that follows once searches have had their work.
     pending: Option<Stage>,
-    /// Combinations of all plans so far, the next one included.
+    /// Combinations of all plans so far, including the next one.
     work: u64,
     gpu: Option<Arc<Gpu>>,
     device_use: DeviceUse,
     best: Cost,
-    /// The best bound of all but the search for cores, which rises fast at first: where join graphs give way to it,
-    /// scen06 is at 1843 after 8 s, else at 2174 (one H100).
+    /// The best bound of all strategies but core-guided search, whose bound rises fast at first: if join graphs give
+    /// way to it, scen06 is at 1843 after 8 s, otherwise at 2174 (one H100).
     rivals: Cost,
-    /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of
-    /// what join graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
+    /// Whether cost shifting between functions has gained something. If it has not, as on frequency assignment,
+    /// mini-buckets of what join graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z =
+    /// 5.
     gains: bool,
-    /// Bytes that shifting takes, and those of the shifted network.
+    /// Bytes that cost shifting takes, and those of the shifted problem.
     shift_bytes: (u64, u64),
-    /// Bytes of memory that join graphs have.
+    /// Bytes of memory that is reserved for join graphs.
     graph_bytes: u64,
-    /// Work of the steps, and of bounds of values.
+    /// Work of the plans that value bounds could be made of.
     forward: u64,
+    /// Work of the value bounds.
     backward: u64,
-    /// Distance of the dearest value from the bound of its plan.
+    /// Distance of the highest value bound from the bound of its plan, at the last time.
     reach: Option<Cost>,
 }
 
-/// Plans for a network.
+/// The plans for one problem, and their success.
 #[derive(Debug)]
 struct Strategy {
     base: Base,
     sizes: SizeSchedule,
-    /// The best bound, and what the last steps gained; nothing is known before the first.
+    /// The best bound, and the gain of the last steps; `None` before the first.
     reached: Option<(Cost, Cost)>,
 }
 
@@ -95,34 +99,34 @@ impl Strategy {
     }
 }
 
-/// The work of what was last done in a strategy, as it counts.
+/// Returns the work of a strategy's last step, weighted by its distance from the lead.
 fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
     work.saturating_mul(if is_behind(reached, best) { BEHIND } else { 1 })
 }
 
-/// Whether as much again as a strategy, or a search, gained last would not bring it into the lead.
+/// Returns whether a strategy or search would not take the lead by gaining as much again as last time.
 fn is_behind(reached: Option<(Cost, Cost)>, best: Cost) -> bool {
     reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best)
 }
 
-/// What to do next.
+/// The next stage of the bounding loop.
 #[derive(Debug)]
 pub enum Stage {
-    /// To shift costs ([`Shifting::advance`]), then [`BoundSchedule::shifted`].
+    /// Shift costs ([`Shifting::advance`]), then call [`BoundSchedule::shifted`].
     Shift(Box<Shifting>),
-    /// To run a plan on the attempt's network, then [`BoundSchedule::note`].
+    /// Run a plan on the attempt's problem, then call [`BoundSchedule::note`].
     Run(Box<Attempt>, Plan),
-    /// To search for so much work ([`Search::advance`]), then [`BoundSchedule::searched`].
+    /// Search for this much work ([`Search::advance`]), then call [`BoundSchedule::searched`].
     Search(Box<dyn Search>, u64),
 }
 
 impl Stage {
-    /// Whose turn it is, where a search has a part of the time.
+    /// Returns which search with a guaranteed share of the time the stage belongs to, or `None`.
     pub fn steady(&self) -> Option<Steady> {
         if let Stage::Search(search, _) = self { search.steady() } else { None }
     }
 
-    /// What it does, in words.
+    /// Returns a description of the stage.
     pub(super) fn doing(&self) -> &'static str {
         match self {
             Stage::Shift(shifting) if shifting.is_of_functions() => "cost shifting",
@@ -136,8 +140,8 @@ impl Stage {
 }
 
 impl BoundSchedule {
-    /// Strategies for `problem`, plans by copies of `sizes`. Shifting and the shifted network may each take a quarter
-    /// of its memory, which the plans then have less.
+    /// Creates the schedule for `problem`, whose plans follow copies of `sizes`. Cost shifting and the shifted problem
+    /// may each take a quarter of its memory, which the plans then lack.
     pub fn new(problem: &Arc<Problem>, sizes: SizeSchedule, strategies: Strategies) -> BoundSchedule {
         BoundSchedule {
             problem: problem.clone(),
@@ -170,7 +174,7 @@ impl BoundSchedule {
         }
     }
 
-    /// Searches may use a device, also those that have begun, and so may some join graphs.
+    /// Lets searches, including those that have begun, and some join graphs use a device.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>, device_use: DeviceUse) -> BoundSchedule {
         (self.gpu, self.device_use) = (gpu.cloned(), device_use);
         if let Some(gpu) = gpu {
@@ -179,20 +183,20 @@ impl BoundSchedule {
         self
     }
 
-    /// Elimination is exact up to so much work without mini-buckets before it.
+    /// Sets the work up to which elimination is exact without preceding mini-buckets.
     pub fn exact_work(mut self, work: u64) -> BoundSchedule {
         self.sizes = self.sizes.exact_work(work);
         self
     }
 
-    /// Shifting keeps a journal and searches what they branch on, for a certificate.
+    /// Makes cost shifting and searches keep what a certificate needs, if `keep` is set.
     pub fn keep_journal(mut self, keep: bool) -> BoundSchedule {
         self.journal = keep;
         self
     }
 
-    /// Goes on with searches that another schedule began, perhaps on a network whose solutions include all better ones
-    /// of this.
+    /// Continues searches that another schedule began. Their problem may differ if its solutions include all solutions
+    /// of this problem that are better than the incumbent.
     pub(super) fn resume(&mut self, searches: Vec<Box<dyn Search>>) {
         for search in searches {
             self.searchers.retain(|searcher| searcher.name != search.name());
@@ -201,13 +205,12 @@ impl BoundSchedule {
         }
     }
 
-    /// The searches that are not at work.
+    /// Returns the searches that are not at work.
     pub(super) fn into_searches(self) -> Vec<Box<dyn Search>> {
         self.searches.into_iter().map(|(search, _)| search).collect()
     }
 
-    /// Goes on after a plan that failed: without files for tables or, where there was no memory for one, with half of
-    /// it.
+    /// Continues after a failed plan: without files for tables, and with half of the memory if there was too little.
     pub fn after(&mut self, failure: &Error) {
         if matches!(failure, Error::Memory(_)) {
             self.reserve(self.sizes.memory() / 2);
@@ -215,7 +218,7 @@ impl BoundSchedule {
         self.without_spill();
     }
 
-    /// Why a search could not begin, told once.
+    /// Returns the error of a search that could not begin, once.
     pub(super) fn take_refusal(&mut self) -> Option<Error> {
         self.refusal.take()
     }
@@ -225,7 +228,7 @@ impl BoundSchedule {
         self.every_size(SizeSchedule::without_spill);
     }
 
-    /// Leaves bytes to others than the plans.
+    /// Reserves memory that the plans then lack.
     fn reserve(&mut self, bytes: u64) {
         self.every_size(|sizes| sizes.reserve(bytes));
     }
@@ -236,7 +239,7 @@ impl BoundSchedule {
         strategies.for_each(|strategy| change(&mut strategy.sizes));
     }
 
-    /// The next stage; `None` once there is none or `stop` is set. `ub` is the cost of the best solution known.
+    /// Returns the next stage; `None` once there is none or `stop` is set. `ub` is the incumbent's cost.
     pub fn next(&mut self, ub: Option<Cost>, spent: Spent, stop: &Stop) -> Option<Stage> {
         if stop.is_set() {
             return None;
@@ -247,7 +250,7 @@ impl BoundSchedule {
                 if self.journal {
                     shift.keep_journal();
                 }
-                // beside a search each of many small launches would wait for the search's
+                // beside a search on the device, each of many small launches would wait for the search's
                 // (results/notes/bounds-cuda.md)
                 let gpu = self.gpu.as_ref().filter(|_| self.device_use == DeviceUse::Exclusive);
                 let alone = !self.strategies.go_on_from_shifting() && self.strategies.searches.is_empty();
@@ -265,8 +268,8 @@ impl BoundSchedule {
         if self.pending.is_none() {
             self.pending = self.next_plan(ub, stop);
         }
-        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound
-        // more than anything else in the time
+        // stages that take little come first: an exact plan, and join graphs that grow on a device, which raise the
+        // bound more than anything else in the time
         let (first, long) = match &self.pending {
             Some(Stage::Run(_, plan)) => {
                 let first = self.sizes.affords(plan);
@@ -290,11 +293,11 @@ impl BoundSchedule {
         if !first && let Some(stage) = self.search(ub, stop) {
             return Some(stage);
         }
-        // whatever it takes once nothing else is left
+        // without a limit of work once nothing else is left
         self.pending.take().or_else(|| self.by_rows(ub, u64::MAX, stop)).filter(|_| !stop.is_set())
     }
 
-    /// The next plan or join graph of the strategy that is next.
+    /// Returns the next plan or join graph, of the strategy with the least weighted work.
     fn next_plan(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         while !stop.is_set() {
             let weight_of = |strategy: &Option<Strategy>| strategy.as_ref().map(|strategy| strategy.weight(self.best));
@@ -332,7 +335,7 @@ impl BoundSchedule {
         None
     }
 
-    /// Plans of the shifted network go on with what the last graph left; whether the memory takes that.
+    /// Makes plans of the shifted problem use what the last graph left; returns whether that fits in memory.
     fn follow_graphs(&mut self, stop: &Stop) -> bool {
         let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
         let Some(problem) = graphs.problem(self.sizes.memory() / 4, stop).map(Arc::new) else { return false };
@@ -345,7 +348,7 @@ impl BoundSchedule {
         true
     }
 
-    /// An exact plan with tables in files: it may take long, so all else comes first.
+    /// Returns an exact plan with tables in files, which comes last because it may take long.
     fn spilled(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let last = std::mem::take(&mut self.spill).then(|| self.sizes.last(&self.problem, ub, stop));
         let base = Base::new(&self.problem);
@@ -358,7 +361,7 @@ impl BoundSchedule {
         Stage::Run(Box::new(Attempt { name, work, base, by_rows: false }), plan)
     }
 
-    /// The next join graph. It may take half of the memory, which the plans then have less.
+    /// Returns the next join graph, which may take half of the memory; the plans then lack it.
     fn next_graph(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Shifting> {
         if self.graphs.as_ref().is_some_and(|graphs| graphs.along.is_some()) {
             let _ = self.follow_graphs(stop);
@@ -370,7 +373,7 @@ impl BoundSchedule {
         Some(shifting)
     }
 
-    /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
+    /// Returns whether cost shifting comes first: not if elimination is exact at once, nor if its tables take too much.
     fn shifts(&mut self, stop: &Stop) -> bool {
         let exact = self.strategies.plain && self.sizes.affordable();
         let wanted = self.strategies.shift || self.strategies.go_on_from_shifting();
@@ -382,7 +385,7 @@ impl BoundSchedule {
         bytes.0 <= self.sizes.memory() / 4
     }
 
-    /// Costs are shifted: what comes next works on what they left. Nothing does once `stop` is set.
+    /// Takes up the result of cost shifting, on which later stages work. Once `stop` is set, none do.
     pub fn shifted(&mut self, shifting: Shifting, stop: &Stop) {
         let bound = shifting.lower_bound(self.problem.top);
         let (prefix, work) = (format!("{}+", shifting.name), shifting.work_done());
@@ -410,7 +413,7 @@ impl BoundSchedule {
                     let (device_use, journal) = (self.device_use, self.journal);
                     self.graphs = GraphStrategy::new(&problem, &shift, &self.sizes, graphs, gpu, device_use, journal);
                 }
-                // the same network, where nothing was gained
+                // without a gain it would be the same problem
                 self.shifted = (self.strategies.shifted && self.gains).then(|| Strategy::new(base, &self.sizes));
             }
             Between::MiniBuckets(graph, shift) => {
@@ -430,7 +433,7 @@ impl BoundSchedule {
         self.reached(bound, false);
     }
 
-    /// Something has come to a bound.
+    /// Records a bound of some stage.
     fn reached(&mut self, bound: Cost, by_cores: bool) {
         self.best = self.best.max(bound);
         if !by_cores {
@@ -438,7 +441,7 @@ impl BoundSchedule {
         }
     }
 
-    /// An attempt has come to a bound.
+    /// Records the bound of an attempt.
     pub fn note(&mut self, attempt: &Attempt, bound: Cost) {
         if attempt.by_rows {
             self.reached(bound, false);
@@ -453,8 +456,9 @@ impl BoundSchedule {
         self.reached(bound, false);
     }
 
-    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below
-    /// `ub`, as the last time tells, within the memory of a plan and about as much work as the attempts took.
+    /// Returns for each variable and value a lower bound on the solutions with that value, by a finished attempt.
+    /// Returns `None` unless the bounds may exclude values below `ub`, judging by the last ones, they fit in the memory
+    /// of a plan, and their work stays near that of the attempts.
     pub fn value_bounds(
         &mut self,
         attempt: &Attempt,

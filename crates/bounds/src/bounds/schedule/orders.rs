@@ -1,38 +1,40 @@
-//! Which order the next join graph follows. The variables that meet in a mini-bucket depend on chance: on scen06 the
-//! first order ends at 1710, another at 2472. One round of passes shows which is better (results/notes/shifting.md), so
-//! several orders have a round each and the best of them goes on.
+//! The choice of the order that the next join graph follows. Which variables share a mini-bucket depends on chance: on
+//! scen06 the first order ends at 1710, another at 2472. One round of passes shows which order is better
+//! (results/notes/shifting.md), so several orders have a round each and the best of them continues.
 
 use crate::bounds::tuning::join_graph::{FIRST_ORDERS, ORDERS, WORTHWHILE};
 use crate::model::Cost;
 
-/// What comes after a round of passes.
+/// The next step after a round of passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Another along the same order.
+    /// Another round along the current order.
     Further,
     /// The first graph along the order of this number.
     Along(u32),
+    /// No further graph.
     End,
 }
 
-/// Orders by their numbers; 0 is the one that graphs begin with.
+/// The state of the search over orders, by their numbers; graphs begin with order 0.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     at: u32,
-    /// How many have had a round.
+    /// Number of orders that have had a round.
     pub tried: u32,
-    /// Whether the one at work goes to its end.
+    /// Whether the current order continues to its end.
     chosen: bool,
-    /// Whether the best of the first has gone to its end.
+    /// Whether the best of the first orders has continued to its end.
     pub settled: bool,
-    /// What the one at work has come to.
+    /// Bound along the current order.
     pub own: Option<Cost>,
-    /// The best after a round.
+    /// Best bound after one round, and its order.
     best: Option<(Cost, u32)>,
 }
 
 impl Orders {
-    /// A round over the last graph along an order has come to a bound. Whether there are other orders.
+    /// Records the bound of a round over the last graph along an order, and returns what is next. `others` states
+    /// whether other orders may follow.
     pub fn note(&mut self, bound: Cost, others: bool) -> Next {
         let little = self.own.replace(bound).is_some_and(|own| bound - own <= bound.max(0) / WORTHWHILE);
         if self.chosen || !others {
@@ -75,8 +77,8 @@ impl Orders {
 mod tests {
     use super::*;
 
-    /// The numbers of the orders whose graphs are made, where the n-th gains `gains[n]` in its first round and then
-    /// half as much in each.
+    /// Returns the numbers of the orders whose graphs are made, if the n-th order gains `gains[n]` in its first round
+    /// and half as much in each further one.
     fn walk(gains: &[Cost], others: bool) -> Vec<u32> {
         let (mut orders, mut all, mut bound, mut at) = (Orders::default(), vec![0], 0, 0);
         let mut gain = gains[0];

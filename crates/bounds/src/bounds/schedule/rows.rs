@@ -1,4 +1,4 @@
-//! The strategy of sparse tables: exact elimination of what shifting left, listing only entries below the limit.
+//! The strategy of sparse tables: exact elimination on the shifted problem, which lists only entries below the limit.
 
 use super::attempt::Attempt;
 use super::{BoundSchedule, Stage};
@@ -8,16 +8,16 @@ use crate::model::{Cost, FORBIDDEN};
 use crate::stop::Stop;
 
 impl BoundSchedule {
-    /// Elimination with sparse tables, with as much work as all plans and searches so far, where the gap has become a
-    /// good deal smaller.
+    /// Returns an elimination with sparse tables and at most `work` work, if the gap has become considerably smaller,
+    /// or `work` much larger, since the last attempt. Returns `None` while the gap is large.
     pub(super) fn by_rows(&mut self, ub: Option<Cost>, work: u64, stop: &Stop) -> Option<Stage> {
         let strategy = self.rows.as_mut()?;
-        // costs of the network are whole: what is of interest costs no more than the next one below
+        // the network's costs are integers, so a scaled cost of interest is at most that of the next integer below `ub`
         let limit = ub.map(|ub| strategy.base.scaled(ub.saturating_sub(1)).saturating_add(1).min(FORBIDDEN));
         let top = strategy.base.problem.top;
         let gap = limit.map_or(top, |limit| limit.min(top)).saturating_sub(strategy.constant);
-        // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not,
-        // tries took half of the time for nothing
+        // rows are few once the bound has closed the larger part of the gap; on frequency assignment it does not, and
+        // attempts took half of the time without a result
         if work < u64::MAX && gap > strategy.constant - strategy.begin || !strategy.is_worthwhile(gap, work) {
             return None;
         }

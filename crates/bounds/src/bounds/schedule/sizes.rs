@@ -1,4 +1,4 @@
-//! Which elimination plan comes next.
+//! The choice of the next elimination plan.
 
 use crate::bounds::tuning::EXACT_WORK;
 use crate::elimination::{Limits, MOST_WORK, Plan, Slices};
@@ -7,99 +7,100 @@ use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::stop::Stop;
 
-/// Plans of growing strength under a memory limit: bucket elimination at once where it is affordable,
-/// otherwise mini-buckets of growing z, each z with every order.
+/// Plans of growing strength under a memory limit: bucket elimination at once if it is affordable, otherwise
+/// mini-buckets of growing z, each z with every order.
 ///
-/// Each step at least doubles the work of the last, so that all of them together take at most about twice the time of
-/// the last one that was finished. Nothing here depends on anything but its arguments.
+/// Each z at least doubles the work, so all plans together take at most about twice the time of the last one that was
+/// finished. The schedule depends on nothing but its arguments.
 #[derive(Clone, Debug, Default)]
 pub struct SizeSchedule {
     orders: Vec<Order>,
     memory: u64,
-    /// Bytes of messages that files take for an exact plan that does not fit into memory: it is [`SizeSchedule::last`],
-    /// or the only step where it takes little work or [`SizeSchedule::exact_work`] sets no limit.
+    /// Bytes of messages that files may take for an exact plan that does not fit into memory. Such a plan comes last
+    /// ([`SizeSchedule::last`]), or is the only one if it takes little work or [`SizeSchedule::exact_work`] sets no
+    /// limit.
     pub(in crate::bounds) spill: u64,
-    /// Slices of an exact plan that does not fit, or that several devices share.
+    /// Slices for an exact plan that does not fit, or that several devices share.
     pub(in crate::bounds) slices: Option<Slices>,
     fixed: Option<u32>,
     exact_work: u64,
     z: u32,
     order: usize,
-    /// Combinations of the last plan; at first of a network whose like has been bounded before.
+    /// Combinations of the last plan; initially those of an earlier, similar problem.
     pub(in crate::bounds) work: u64,
     done: bool,
 }
 
 impl SizeSchedule {
-    /// A size schedule over `orders` (the best first) with tables of at most `memory` bytes, of growing z or of a fixed
-    /// one.
+    /// Creates a schedule over `orders` (the best first) with tables of at most `memory` bytes. `z` is fixed if it is
+    /// given, and grows otherwise.
     pub fn new(orders: Vec<Order>, memory: u64, z: Option<u32>) -> SizeSchedule {
         let done = orders.is_empty();
         SizeSchedule { orders, memory, fixed: z, exact_work: EXACT_WORK, done, ..SizeSchedule::default() }
     }
 
-    /// Changes the work up to which elimination is exact without trying mini-buckets first.
+    /// Sets the work up to which elimination is exact without preceding mini-buckets.
     pub fn exact_work(mut self, work: u64) -> SizeSchedule {
         self.exact_work = work;
         self
     }
 
-    /// Goes on without files.
+    /// Excludes files from later plans.
     pub fn without_spill(&mut self) {
         self.spill = 0;
-        // the exact plan was the first: now the others come
+        // the exact plan was the first, so the others still follow
         self.done &= self.z > 0;
     }
 
-    /// The only z, where it does not grow.
+    /// Returns z if it does not grow.
     pub fn fixed(&self) -> Option<u32> {
         self.fixed
     }
 
-    /// The number of the order that the last plan follows.
+    /// Returns the number of the order that the last plan follows.
     pub fn at_order(&self) -> usize {
         self.order
     }
 
-    /// The best order.
+    /// Returns the best order.
     pub fn order(&self) -> Option<&Order> {
         self.orders.first()
     }
 
-    /// Goes on with the first order alone, and with steps of more than twice this work.
+    /// Restricts the schedule to the first order, and to steps of more than twice this work.
     pub fn follow(&mut self, work: u64) {
         self.orders.truncate(1);
         self.order = 0;
         self.work = self.work.max(work);
     }
 
-    /// Bytes that the tables of a plan may take.
+    /// Returns the bytes that the tables of a plan may take.
     pub fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// Leaves so many of them to others.
+    /// Reserves memory that the plans then lack.
     pub fn reserve(&mut self, bytes: u64) {
         self.memory = self.memory.saturating_sub(bytes);
     }
 
-    /// Whether the first plan is exact, unless it does not fit.
+    /// Returns whether the first plan is exact, unless it does not fit.
     pub fn affordable(&self) -> bool {
         let fits = |order: &Order| order.joint_entries <= self.exact_work as f64;
         self.fixed.is_none() && self.orders.first().is_some_and(fits)
     }
 
-    /// Whether a plan is exact and takes little enough to come first.
+    /// Returns whether a plan is exact and takes little enough to come first.
     pub fn affords(&self, plan: &Plan) -> bool {
         let few = plan.spilled_bytes() == 0 || self.exact_work == u64::MAX || plan.work() <= EXACT_WORK;
         self.affordable() && plan.exact && few
     }
 
-    /// The next plan; `None` once z cannot grow any more or the exact plan was handed out. `ub` is the cost
-    /// of the best solution known.
+    /// Returns the next plan; `None` once z cannot grow any more or the exact plan was returned. `ub` is the
+    /// incumbent's cost.
     ///
     /// # Errors
-    /// [`Error::Stopped`] once `stop` is set.
+    /// Returns [`Error::Stopped`] once `stop` is set.
     pub fn next(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Plan>, Error> {
         if self.done {
             return Ok(None);
@@ -129,10 +130,10 @@ impl SizeSchedule {
         Ok(Some(plan))
     }
 
-    /// The first plan of a larger z with at least twice the work.
+    /// Returns the first plan of a larger z with at least twice the work.
     fn larger(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Plan>, Error> {
         let enough = |plan: &Plan, work: u64| plan.exact || plan.joint_entries / 2 >= work;
-        // plans are cheap but not free: where z hardly matters, take longer and longer strides
+        // plans take some time: if z hardly changes the work, take longer and longer strides
         let (mut low, mut stride) = (self.z, 1);
         let mut found = loop {
             let plan = self.plan(problem, ub, Some(low + stride), stop)?;
@@ -146,7 +147,7 @@ impl SizeSchedule {
             low = plan.z.min(low + stride);
             stride *= 2;
         };
-        // and step back to the least z that will do
+        // and step back to the least sufficient z
         let mut high = found.z.min(low + stride);
         while low + 1 < high {
             let middle = low.midpoint(high);
@@ -164,8 +165,8 @@ impl SizeSchedule {
         Ok(Some(found))
     }
 
-    /// The exact plan with files or in slices, for when nothing else is left; `None` where z is fixed or there is no
-    /// room, where slices take much more than what is exact at once, and once `stop` is set.
+    /// Returns the exact plan with files or in slices, for when nothing else is left. Returns `None` if z is fixed,
+    /// there is no room, slices would take much more work than an affordable exact plan, or `stop` is set.
     pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<Plan> {
         if self.fixed.is_some() || self.orders.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Every way up against brute force.
+//! Tests of all bound methods against enumeration.
 
 use super::super::{JoinGraph, Patience};
 use super::*;
@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 const ROOMY: u64 = 1 << 30;
 
-/// All assignments with what they cost.
+/// All assignments with their costs.
 type Costs = Vec<(Vec<u32>, Cost)>;
 
-/// A random problem and what its assignments cost; every third time with a limit about the optimum.
+/// Returns a random problem, the costs of its assignments, and its optimum; every third problem has a limit near the
+/// optimum.
 fn case(rng: &mut Rng, number: u32) -> (Arc<Problem>, Costs, Cost) {
     let mut problem = random(rng, 4);
     let all: Costs = assignments(&problem).map(|values| (values.clone(), problem.cost(&values))).collect();
@@ -29,7 +30,7 @@ fn case(rng: &mut Rng, number: u32) -> (Arc<Problem>, Costs, Cost) {
     (Arc::new(problem), all, optimum)
 }
 
-/// No solution that counts is denied.
+/// Checks that the value bounds exclude no solution below the limit.
 fn check_values(bounds: &[Vec<Cost>], all: &[(Vec<u32>, Cost)], limit: Cost) {
     for (values, cost) in all.iter().filter(|&&(_, cost)| cost < limit) {
         let fine = bounds.iter().zip(values).all(|(bounds, &value)| bounds[value as usize] <= *cost);
@@ -87,7 +88,7 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
     assert!(exact > 300 && above > 100, "{exact} {above}");
 }
 
-/// Passes over a graph of some size, some threads at work: what becomes constant after each slice, and the tables.
+/// Returns the bounds after each slice of passes over graphs on several threads, and the tables.
 fn shifted_by(threads: usize, problem: &Arc<Problem>, plan: &Plan, next: &Plan) -> (Vec<Cost>, Vec<Vec<Cost>>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     pool.install(|| {
@@ -193,7 +194,7 @@ fn no_method_passes_the_optimum() {
     assert!(reached > 1500 && stages > 3000, "{reached} {stages}");
 }
 
-/// What several processes share out is done, each part of it by one.
+/// Checks that each strategy is run by exactly one of several processes.
 #[test]
 fn parts_of_a_schedule_are_the_whole() {
     let flags = |strategies: &Strategies| {
@@ -209,7 +210,7 @@ fn parts_of_a_schedule_are_the_whole() {
             let mut idle = 0;
             for part in parts {
                 let part_flags = flags(&part);
-                // what goes on from shifting needs it
+                // strategies that build on cost shifting need it
                 assert!(part.go_on_from_shifting() <= (part.shift || !method.strategies.shift), "{part:?}");
                 assert_eq!(part.are_none(), part_flags == [false; 6]);
                 assert_eq!(part.exact_work, method.strategies.exact_work);

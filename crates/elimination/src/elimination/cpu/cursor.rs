@@ -1,16 +1,16 @@
-//! Which tile of an output table is being made.
+//! The position of the current tile within an output table.
 
 use super::join::Join;
 use crate::algebra::Semiring;
 
-/// Where the tiles are: the outer digits and the offset of each input.
+/// The outer digits of a tile and its offset in each input.
 pub(crate) struct Cursor {
     pub digits: Vec<usize>,
     pub offsets: Vec<usize>,
 }
 
 impl Cursor {
-    /// At tile number `tile`; the only place that divides.
+    /// Returns the cursor at tile number `tile`. Only this function divides.
     pub fn new<S: Semiring>(join: &Join<'_, S>, mut tile: usize) -> Self {
         let mut digits = vec![0; join.sizes.len()];
         for (digit, &size) in digits.iter_mut().zip(&join.sizes).rev() {
@@ -24,8 +24,8 @@ impl Cursor {
         Cursor { digits, offsets }
     }
 
-    /// Goes to the next tile; returns the slowest digit that moved, counted from 1. After the last tile it is
-    /// back at the first.
+    /// Moves to the next tile and returns the slowest digit that changed, counted from 1. After the last tile the
+    /// cursor is at the first again and 0 is returned.
     #[inline(always)]
     pub fn advance<S: Semiring>(&mut self, join: &Join<'_, S>) -> usize {
         for digit in (0..self.digits.len()).rev() {

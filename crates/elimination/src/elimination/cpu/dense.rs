@@ -1,4 +1,4 @@
-//! Dense tables in the host's memory.
+//! Execution of plans with dense tables in the host's memory.
 
 use super::join::Join;
 use super::shape::{Shape, temporary};
@@ -10,12 +10,12 @@ use crate::stop::Stop;
 use crate::tensor::storage::{LARGE, Storage};
 use crate::threads::{self, Large};
 
-/// Combinations between two looks at the stop flag: some milliseconds of one core.
+/// Combinations of one core between two checks of the stop flag: some milliseconds.
 const POLL: u64 = 1 << 22;
-/// Combinations of a task; fewer are not worth a thread.
+/// Combinations of a parallel task; smaller tasks are not worth a thread.
 const TASK: u64 = 1 << 18;
 
-/// Executes a plan on all threads.
+/// An executor that uses all threads of the host.
 #[derive(Debug)]
 pub struct Dense<S: Semiring> {
     step: usize,
@@ -24,7 +24,7 @@ pub struct Dense<S: Semiring> {
 }
 
 impl<S: Semiring> Dense<S> {
-    /// Begins.
+    /// Prepares the execution of a plan.
     pub fn new(task: Task<'_, S>) -> Self {
         Dense { step: 0, store: Store::new(task), work_done: 0 }
     }
@@ -55,12 +55,12 @@ impl<S: Semiring> Executor<S> for Dense<S> {
     }
 }
 
-/// Combinations between two looks at the stop flag.
+/// Returns the combinations of all threads between two checks of the stop flag.
 pub fn poll() -> u64 {
     POLL * rayon::current_num_threads() as u64
 }
 
-/// Makes tiles of a message from `first` on, on all threads where that pays.
+/// Computes tiles of a message from tile `first` on, on all threads if that pays.
 pub fn fill<S: Semiring>(join: &Join<'_, S>, domain: u64, first: usize, out: &mut [S::Entry]) {
     let tile = join.tile();
     let tile_work = (tile as u64).saturating_mul(domain);
@@ -73,18 +73,18 @@ pub fn fill<S: Semiring>(join: &Join<'_, S>, domain: u64, first: usize, out: &mu
     }
 }
 
-/// Messages, and what the step at work needs.
+/// The messages, and the temporary tables of the current step.
 #[derive(Debug)]
 pub struct Store<S: Semiring> {
-    /// By step, as far as there are any; empty where freed, or kept elsewhere.
+    /// The messages by step, up to the last one made. A message is empty if it was freed or is stored elsewhere.
     pub messages: Large<Storage<S::Entry>>,
-    /// The messages without variables, combined.
+    /// The combination of all messages without variables.
     pub total: S::Entry,
-    /// Functions of the step at work, by place among its inputs.
+    /// Tables of the current step's functions, by input; empty for messages.
     loaded: Vec<Storage<S::Entry>>,
-    /// Message of the step at work and how many tiles of it are done.
+    /// Message of the current step; `tiles` counts the tiles that are done.
     output: Storage<S::Entry>,
-    /// Freed tables. Their pages are mapped already, so outputs use them again.
+    /// Freed tables. Their pages are already mapped, so outputs reuse them.
     spare: Vec<Storage<S::Entry>>,
     /// Entries of outputs since the spare tables were last compared with the plan's memory.
     allocated: usize,
@@ -93,7 +93,8 @@ pub struct Store<S: Semiring> {
 }
 
 impl<S: Semiring> Store<S> {
-    /// Room for the messages of all steps; to fill it at once would be too long between two looks at the stop flag.
+    /// Creates an empty store with capacity for the messages of all steps. The messages are not initialised here,
+    /// because that would take too long between two checks of the stop flag.
     pub fn new(task: Task<'_, S>) -> Self {
         Store {
             messages: Vec::with_capacity(task.plan.steps.len()).into(),
@@ -107,7 +108,7 @@ impl<S: Semiring> Store<S> {
         }
     }
 
-    /// Works on a step; returns the combinations done and whether the step is finished.
+    /// Works on a step. Returns the combinations done and whether the step is finished.
     pub fn slice(&mut self, task: Task<'_, S>, index: usize, work: u64) -> Result<(u64, bool), Error> {
         let Task { plan, semiring, .. } = task;
         let step = &plan.steps[index];
@@ -148,7 +149,7 @@ impl<S: Semiring> Store<S> {
     }
 
     /// Returns a table of arbitrary entries for an output: the smallest spare table that holds it, or else a new one.
-    /// Messages, the output, spare tables and what the step needs besides take at most the plan's memory and `LARGE`.
+    /// Messages, the output, spare tables and the step's temporary tables take at most the plan's memory and `LARGE`.
     fn output(&mut self, task: Task<'_, S>, step: &Step) -> Result<Storage<S::Entry>, Error> {
         let entries = step.entries as usize;
         let fits = |table: &Storage<S::Entry>| {
@@ -195,27 +196,27 @@ impl<S: Semiring> Store<S> {
         self.keep(task, index, output);
     }
 
-    /// Takes the message of a step.
+    /// Stores the message of a step and combines it with the result if it has no variables.
     pub fn keep(&mut self, task: Task<'_, S>, index: usize, output: Storage<S::Entry>) {
         self.place(index, output);
         self.count(task, index);
     }
 
-    /// Keeps the message of a step without a look at what it is.
+    /// Stores the message of a step, and leaves the result unchanged.
     pub fn place(&mut self, index: usize, message: Storage<S::Entry>) {
         let length = self.messages.len().max(index + 1);
         self.messages.resize_with(length, Storage::default);
         self.messages[index] = message;
     }
 
-    /// Adds the message of a step to the result if it has no variables.
+    /// Combines the message of a step with the result if the message has no variables.
     pub fn count(&mut self, Task { plan, semiring, .. }: Task<'_, S>, index: usize) {
         if let ([], &[constant]) = (&plan.steps[index].scope[..], &self.messages[index][..]) {
             self.total = semiring.settle(semiring.combine(self.total, constant));
         }
     }
 
-    /// The result and the messages.
+    /// Returns the result and the messages.
     pub fn finish(self) -> (S::Entry, Box<dyn Messages<S>>) {
         (self.total, Box::new(Tables::<S>(self.messages)))
     }

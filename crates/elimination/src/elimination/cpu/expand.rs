@@ -1,45 +1,45 @@
 //! Rows of a tile, and runs made from inputs that read only some of its digits.
 //!
-//! All writes are of whole vectors: a chunk of ten entries is one write of sixteen, and what is too much is
-//! written over by the next chunk. Lengths known to the compiler take the place of loops and their remainders.
+//! All writes are of whole vectors: a chunk of ten entries is one write of sixteen, and the next chunk overwrites the
+//! excess. Lengths known to the compiler replace loops with remainders.
 
 use crate::algebra::Entry;
 
-/// Entries that a run needs beyond its end, to be written over.
+/// Padding after a run, in entries, that whole vectors may overwrite.
 pub(crate) const PAD: usize = 16;
-/// Outputs that one shuffle makes, where the fastest digits have two or four values.
+/// Number of outputs that one shuffle makes, if the fastest digits have two or four values.
 const SHUFFLE: usize = 16;
-/// Chunks shorter than this are better made by a shuffle.
+/// Chunks shorter than this, in entries, are made by a shuffle if possible.
 const SHORT: usize = 8;
 
-/// Rows shorter than the first are extended to the second or more, though inputs must then be expanded.
+/// Rows shorter than `SHORT_ROW` are extended to `LONG_ROW` or more, although inputs must then be expanded.
 const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 16;
 
-/// Size and stride in an input.
+/// The size of a digit and its stride in an input.
 pub(crate) type Digit = (usize, usize);
 
-/// How the tile's run is made from an input. The tile digits that an input reads are its own fastest, so what
-/// a run takes is one contiguous stretch of it.
+/// The way in which the tile's run is made from an input. The tile digits that an input reads are its fastest ones, so
+/// that a run reads one contiguous stretch of the input.
 pub(crate) enum Run {
-    /// The run itself.
+    /// The stretch is the run.
     Direct,
-    /// Chunks of the run, each copied from an offset.
+    /// Chunks of the run are each copied from an offset.
     Copy { chunk: usize, offsets: Box<[u32]> },
-    /// Chunks of the run, each filled with the entry at an offset.
+    /// Chunks of the run are each filled with the entry at an offset.
     Fill { chunk: usize, offsets: Box<[u32]> },
-    /// Chunks of [`SHUFFLE`] outputs: the bits of an output's number that are set in `mask`, moved together,
-    /// are the number of its entry from an offset on.
+    /// Chunks of [`SHUFFLE`] outputs, each with an offset. The bits of an output's number that are set in `mask`, moved
+    /// together, are the index of its entry relative to the offset.
     Shuffle { mask: usize, offsets: Box<[u32]> },
 }
 
 impl Run {
-    /// How to make a run of tile digits, given as (size, stride in the input), the slowest first.
+    /// Chooses how to make a run of tile digits, given as (size, stride in the input), the slowest first.
     pub fn new(digits: &[(usize, usize)]) -> Run {
-        // a single value is neither read nor left out
+        // digits of one value change nothing
         let digits: Vec<(usize, usize)> = digits.iter().copied().filter(|&(size, _)| size > 1).collect();
         let length = |digits: &[(usize, usize)]| digits.iter().map(|&(size, _)| size).product::<usize>();
-        // the fastest digits that are all read form chunks to copy; all not read, chunks to fill
+        // if the fastest digits are all read they form chunks to copy, if none is read chunks to fill
         let read = digits.last().is_some_and(|&(_, stride)| stride != 0);
         let same = digits.iter().rev().take_while(|&&(_, stride)| (stride != 0) == read).count();
         let (slow, fast) = digits.split_at(digits.len() - same);
@@ -60,7 +60,7 @@ impl Run {
         if read { Run::Copy { chunk, offsets } } else { Run::Fill { chunk, offsets } }
     }
 
-    /// Makes the run from the input's entries `from` on. `row` has [`PAD`] entries more than the run.
+    /// Makes the run from the start of `from`. `row` is longer than the run by [`PAD`] entries.
     #[inline(always)]
     pub fn expand<E: Entry>(&self, from: &[E], row: &mut [E]) {
         match self {
@@ -100,7 +100,7 @@ impl Run {
     }
 }
 
-/// Chunks of at most `W` entries.
+/// Copies chunks of at most `W` entries.
 #[inline(always)]
 fn copy<E: Entry, const W: usize>(from: &[E], row: &mut [E], chunk: usize, offsets: &[u32]) {
     // the last offset is the largest
@@ -115,14 +115,14 @@ fn copy<E: Entry, const W: usize>(from: &[E], row: &mut [E], chunk: usize, offse
 #[inline(always)]
 fn copy_long<E: Entry>(from: &[E], row: &mut [E], chunk: usize, offsets: &[u32]) {
     for (row, &offset) in row.chunks_exact_mut(chunk).zip(offsets) {
-        // not by copy_from_slice: its call costs more than a short copy
+        // a loop, because a call of copy_from_slice costs more than a short copy
         for (to, &entry) in row.iter_mut().zip(&from[offset as usize..]) {
             *to = entry;
         }
     }
 }
 
-/// Chunks of at most `W` entries.
+/// Fills chunks of at most `W` entries.
 #[inline(always)]
 fn fill<E: Entry, const W: usize>(from: &[E], row: &mut [E], chunk: usize, offsets: &[u32]) {
     for (number, &offset) in offsets.iter().enumerate() {
@@ -137,11 +137,12 @@ fn fill_long<E: Entry>(from: &[E], row: &mut [E], chunk: usize, offsets: &[u32])
     }
 }
 
-/// `FROM` entries become [`SHUFFLE`]: exactly as many as there are, or the compiler takes the vectors apart.
+/// Makes [`SHUFFLE`] outputs from `FROM` entries. If `FROM` is not the exact number of entries that the mask selects,
+/// the compiler splits the vectors into scalars.
 #[inline(always)]
 fn shuffle<E: Entry, const MASK: usize, const FROM: usize>(from: &[E], row: &mut [E], offsets: &[u32]) {
     let index = const { shuffled(MASK) };
-    // indices and lengths that are constants become vector shuffles; a whole array made by `map` went through memory
+    // constant indices and lengths compile to vector shuffles; an array made by `map` goes through memory
     for (row, &offset) in row.as_chunks_mut::<SHUFFLE>().0.iter_mut().zip(offsets) {
         let from = &from[offset as usize..];
         let Some(&entries) = from.first_chunk::<FROM>() else {
@@ -156,7 +157,7 @@ fn shuffle<E: Entry, const MASK: usize, const FROM: usize>(from: &[E], row: &mut
     }
 }
 
-/// For each number its bits that are set in `mask`, moved together.
+/// Returns for each number the bits that are set in `mask`, moved together.
 const fn shuffled(mask: usize) -> [usize; SHUFFLE] {
     let mut index = [0; SHUFFLE];
     let mut output = 0;
@@ -174,8 +175,8 @@ const fn shuffled(mask: usize) -> [usize; SHUFFLE] {
     index
 }
 
-/// Where the row begins among the digits of a tile: with the fastest digits that each input reads all or none of,
-/// more of them if that is short. The inputs' digits are given.
+/// Returns the index of the first digit of a tile's row. The row has the fastest digits of which each input reads all
+/// or none, and more digits if that row is short. `inputs` has the tile digits of each input.
 pub(crate) fn row_digits(sizes: &[usize], inputs: &[&[Digit]]) -> usize {
     let mixed = |digits: &[Digit]| {
         let mut read = digits.iter().filter(|(size, _)| *size > 1).map(|&(_, step)| step != 0);
@@ -195,14 +196,14 @@ pub(crate) fn row_digits(sizes: &[usize], inputs: &[&[Digit]]) -> usize {
     0
 }
 
-/// Sets where rows begin in one of the lanes.
+/// Writes the offsets at which rows begin in one of the lanes.
 pub(crate) fn set_starts<const LANES: usize>(starts: &mut [[u32; LANES]], lane: usize, digits: &[Digit]) {
     for (starts, &start) in starts.iter_mut().zip(&offsets(digits)) {
         starts[lane] = start;
     }
 }
 
-/// Offsets of all combinations of digits, the last running fastest.
+/// Returns the offsets of all combinations of digits, the last digit running fastest.
 pub(crate) fn offsets(digits: &[Digit]) -> Box<[u32]> {
     let mut offsets = Vec::with_capacity(digits.iter().map(|&(size, _)| size).product());
     offsets.push(0);

@@ -1,4 +1,4 @@
-//! The inputs of a mini-bucket, sorted by how often they move, with what the kernel needs to know of each.
+//! The inputs of a mini-bucket, sorted by how often they move, with their layout for the kernel.
 
 use super::expand::{Digit, Run, offsets, row_digits, set_starts};
 use super::shape::{LANES, Shape};
@@ -8,30 +8,30 @@ use crate::tensor::strides;
 /// An input of a join.
 pub(super) struct Operand<'a, E> {
     pub(super) table: &'a [E],
-    /// From one value of the eliminated variable to the next.
+    /// Distance from one value of the eliminated variable to the next, in entries.
     pub(super) stride: usize,
-    /// From one value of each outer digit to the next; 0 where the input does not read it.
+    /// Distance from one value of each outer digit to the next, in entries; 0 if the input does not read the digit.
     pub(super) outer: Box<[usize]>,
     pub(super) run: Run,
     /// Index into the offsets of a cursor.
     pub(super) index: usize,
 }
 
-/// An input by its level and whether it is read in place, with its digits within the tile.
+/// An input with its level, whether it is read in place, and its digits within the tile.
 type Sorted<'a, E> = (usize, bool, Vec<Digit>, Operand<'a, E>);
 
-/// Inputs that move with the same outer digit.
+/// The inputs that move with the same outer digit.
 pub(super) struct Level<'a, E> {
     /// The fastest outer digit that they read, counted from 1; 0 for none.
     pub(super) digit: usize,
     pub(super) scalars: Vec<Operand<'a, E>>,
-    /// What goes into the stage of this level.
+    /// Inputs that are summed into the stage of this level.
     pub(super) staged: Vec<Operand<'a, E>>,
     /// The stage that this level reads from and, if it stages anything, writes to.
     pub(super) stage: Option<usize>,
 }
 
-/// Entries for each of some values, and the distance from one value to the next.
+/// Entries for each of several values, and the distance from one value to the next, in entries.
 pub(super) type Slabs<'a, E> = (&'a [E], usize);
 
 /// An input that the innermost loops read row by row, in place or expanded to whole rows.
@@ -41,22 +41,22 @@ pub(super) struct Lane<'a, E> {
     pub(super) stretch: usize,
 }
 
-/// An input of which a row takes one entry.
+/// An input of which each row reads one entry.
 pub(super) struct Single<'a, E> {
     pub(super) operand: Operand<'a, E>,
-    /// Where the entry of each row is.
+    /// The offset of the entry of each row.
     pub(super) starts: Box<[u32]>,
     pub(super) stretch: usize,
 }
 
-/// A mini-bucket, ready to run.
+/// A mini-bucket in the form that the kernel executes.
 pub struct Join<'a, S: Semiring> {
     pub(super) shape: Shape,
     pub(super) sizes: Box<[usize]>,
     pub(super) levels: Vec<Level<'a, S::Entry>>,
-    /// Outputs of a row: of its digits each lane reads all, or else is expanded.
+    /// Outputs of a row. A lane that does not read all digits of the row is expanded.
     pub(super) row: usize,
-    /// Where each row of the tile begins, in each of the lanes and last in the stage.
+    /// The offset at which each row of the tile begins, in each of the lanes and last in the stage.
     pub(super) starts: Box<[[u32; LANES]]>,
     pub(super) lanes: Vec<Lane<'a, S::Entry>>,
     pub(super) singles: Vec<Single<'a, S::Entry>>,
@@ -66,7 +66,7 @@ pub struct Join<'a, S: Semiring> {
 }
 
 impl<'a, S: Semiring> Join<'a, S> {
-    /// `scope` is the output's, `inputs` hold the scopes of `tables`.
+    /// Prepares a join. `scope` is the output's scope; `inputs` are pairs of a scope and a table.
     pub fn new(
         shape: Shape,
         scope: &[u32],
@@ -84,7 +84,7 @@ impl<'a, S: Semiring> Join<'a, S> {
             let level = outer.iter().rposition(|&stride| stride != 0).map_or(0, |digit| digit + 1);
             let inner: Vec<Digit> = scope[shape.outer..].iter().map(|p| (size(p), step(p))).collect();
             let direct = inner.iter().all(|&(size, step)| step != 0 || size == 1);
-            // how its run is made is decided with its part below
+            // its run is chosen below
             let operand = Operand { table, stride: steps[0], outer, run: Run::Direct, index: sorted.len() };
             sorted.push((level, direct, inner, operand));
         }
@@ -92,7 +92,7 @@ impl<'a, S: Semiring> Join<'a, S> {
         let operands = sorted.len();
         let scalar = |inner: &[Digit]| inner.iter().all(|&(_, step)| step == 0);
         let wide = sorted.iter().filter(|(_, _, inner, _)| !scalar(inner)).count();
-        // few inputs are all read in place; of many, those that move with every tile, and the others are summed
+        // few inputs are all read in place; of many, those that move with every tile are, and the others are summed
         let most = if wide > LANES { LANES - 1 } else { LANES };
         let mut rows = Vec::new();
         let mut levels: Vec<Level<'a, S::Entry>> = Vec::new();
@@ -130,7 +130,7 @@ impl<'a, S: Semiring> Join<'a, S> {
                 singles.push(Single { operand, starts, stretch });
                 continue;
             }
-            // without the digits that it does not read, as far as rows are not concerned
+            // digits that it does not read are dropped outside the rows
             let own = |digit: &usize| *digit >= split || inner[*digit].1 != 0;
             let kept: Vec<Digit> = (0..inner.len()).filter(own).map(|digit| inner[digit]).collect();
             operand.run = Run::new(&kept);
@@ -145,7 +145,7 @@ impl<'a, S: Semiring> Join<'a, S> {
         }
         Join { shape, sizes, levels, row, starts: starts.into(), lanes, singles, operands, stages, semiring }
     }
-    /// All inputs, whatever becomes of them.
+    /// Returns all inputs, however they are read.
     pub(super) fn each(&self) -> impl Iterator<Item = &Operand<'a, S::Entry>> {
         self.levels
             .iter()

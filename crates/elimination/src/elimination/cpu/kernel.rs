@@ -1,23 +1,24 @@
 //! The fused kernel: combines the inputs of a mini-bucket and folds over one variable, tile by tile.
 //!
-//! The joint table never exists. Outputs are made in *tiles*: all combinations of the output's fastest digits,
+//! The joint table is never stored. Outputs are made in *tiles*: all combinations of the output's fastest digits,
 //! enough of them for long stretches of every input. The digits outside the tile (*outer* digits) are a mixed-radix
 //! counter; every input has an offset that moves with it, so nothing is divided.
 //!
-//! A tile is a list of *rows*: its fastest digits, as many as each input reads all or none of, or some more where
-//! that would be short. Depending on which tile digits an input reads, it is
+//! A tile is a list of *rows*. A row has the fastest digits of which each input reads all or none, or more if such a
+//! row is short. Depending on which tile digits an input reads, it is
 //!
-//! - one entry for the tile (*scalar*): added up in `base[a]`;
-//! - one entry a row (*single*): added to the base of the row;
-//! - a run a row (*lane*): read in place where it has all digits of the row, otherwise expanded (see `Run`), once
-//!   for all rows that differ in digits that it does not read.
+//! - one entry for the tile (*scalar*), which is combined into `base[a]`;
+//! - one entry a row (*single*), which is combined with the base of the row;
+//! - a run a row (*lane*), which is read in place if the input has all digits of the row, and otherwise expanded (see
+//!   `Run`) once for all rows that differ only in digits that the input does not read.
 //!
-//! So the innermost loop is `out = fold(out, combine(base, lane, lane...))` over the blocks of a row, for a few
-//! values of the eliminated variable at a time: with more of them the loads would jump between more places than
-//! caches and prefetchers follow.
+//! So the innermost loop is `out = fold(out, combine(base, lane, lane...))` over the blocks of a row, for a few values
+//! of the eliminated variable at a time: with more values the loads would alternate between more addresses than caches
+//! and prefetchers follow.
 //!
-//! Where there are more inputs than lanes, those of slow *levels*, by the fastest outer digit that they read, are
-//! summed into stages of a tile's size, made again only when one of their digits moves; the last stage is a lane.
+//! If there are more inputs than lanes, the inputs of slow *levels* (levels are numbered by the fastest outer digit
+//! that an input reads) are summed into stages of a tile's size. A stage is made again only when one of its digits
+//! moves; the last stage is a lane.
 
 use super::cursor::Cursor;
 use super::expand::{PAD, Run};
@@ -26,16 +27,16 @@ use super::shape::{LANES, Shape, VALUES};
 use crate::algebra::{Entry, Semiring, TERMS};
 use crate::elimination::vectors;
 
-/// Outputs computed together, accumulators in registers.
+/// Number of outputs computed together, with accumulators in registers.
 const BLOCK: usize = PAD;
 
 impl<S: Semiring> Join<'_, S> {
-    /// Outputs of a tile.
+    /// Returns the number of outputs of a tile.
     pub fn tile(&self) -> usize {
         self.shape.tile
     }
 
-    /// Computes whole tiles, the first being number `first` of the output.
+    /// Computes whole tiles. The first one is tile number `first` of the output.
     pub fn run(&self, first: usize, out: &mut [S::Entry]) {
         if S::HAS_VECTORS {
             vectors::dispatch(Vectorised { join: self, first, out });
@@ -44,13 +45,13 @@ impl<S: Semiring> Join<'_, S> {
         }
     }
 
-    /// Computes whole tiles as a processor without vector instructions does.
+    /// Computes whole tiles as on a processor without vector instructions.
     #[cfg(test)]
     pub fn run_by_scalars(&self, first: usize, out: &mut [S::Entry]) {
         pulp::WithSimd::with_simd(Vectorised { join: self, first, out }, pulp::Scalar::new());
     }
 
-    /// Several values of the eliminated variable in one pass where `SEVERAL`, otherwise one.
+    /// Computes tiles, for several values of the eliminated variable at a time if `SEVERAL`, otherwise for one.
     #[inline(always)]
     fn tiles<const SEVERAL: bool>(&self, first: usize, out: &mut [S::Entry]) {
         let Shape { tile, domain, .. } = self.shape;
@@ -101,7 +102,7 @@ impl<S: Semiring> Join<'_, S> {
             if !whole {
                 for (row, least) in padded.chunks_exact(self.padded()).enumerate() {
                     for (block, least) in least.as_chunks::<BLOCK>().0.iter().enumerate() {
-                        // whole blocks: what is too much is written over by the next row
+                        // whole blocks are copied: the next row overwrites the excess
                         let out = &mut out[row * self.row + block * BLOCK..];
                         match out.first_chunk_mut::<BLOCK>() {
                             Some(out) => *out = *least,
@@ -114,7 +115,7 @@ impl<S: Semiring> Join<'_, S> {
         }
     }
 
-    /// Sums a level onto the one before it.
+    /// Combines the inputs of a level with the sums and the stage of the level before it.
     #[inline(always)]
     fn refresh(
         &self,
@@ -179,13 +180,13 @@ impl<S: Semiring> Join<'_, S> {
         }
     }
 
-    /// Entries of a stage for a value of the eliminated variable.
+    /// Returns the padded length of a stage for one value of the eliminated variable, in entries.
     #[inline(always)]
     fn pitch(&self) -> usize {
         self.shape.tile + PAD
     }
 
-    /// Some values of a tile.
+    /// Folds `V` values of the eliminated variable, from value `from` on, into the outputs of a tile.
     #[inline(always)]
     fn pass<const V: usize>(
         &self,
@@ -218,7 +219,7 @@ impl<S: Semiring> Join<'_, S> {
         }
     }
 
-    /// The innermost loops.
+    /// Runs the innermost loops.
     #[inline(always)]
     fn rows<const N: usize, const V: usize>(
         &self,
@@ -237,7 +238,7 @@ impl<S: Semiring> Join<'_, S> {
                     *sums = [base; BLOCK];
                 }
                 for (slabs, start) in slabs.iter().zip(starts) {
-                    // in 32 bits: the compiler sees that the end cannot overflow, which leaves one check
+                    // in 32 bits the compiler sees that the end cannot overflow, so that one bounds check is left
                     let at = start.wrapping_add((block * BLOCK) as u32) as usize;
                     for (sums, slab) in sums.iter_mut().zip(slabs) {
                         for (sum, &x) in sums.iter_mut().zip(&slab[at..at + BLOCK]) {
@@ -254,7 +255,7 @@ impl<S: Semiring> Join<'_, S> {
         }
     }
 
-    /// Entries of a row in whole blocks.
+    /// Returns the length of a row in whole blocks, in entries.
     #[inline(always)]
     fn padded(&self) -> usize {
         self.row.next_multiple_of(BLOCK)
@@ -262,7 +263,7 @@ impl<S: Semiring> Join<'_, S> {
 }
 
 impl<E: Entry> Lane<'_, E> {
-    /// Slabs of some values in which all rows are whole, the table's own or copies.
+    /// Returns slabs of several values in which all rows are whole: in the table itself, or copied to `expanded`.
     #[inline(always)]
     fn slabs<'s>(&'s self, offsets: &[usize], from: usize, values: usize, expanded: &'s mut [E]) -> Slabs<'s, E> {
         let Operand { run, stride, .. } = &self.operand;
@@ -278,8 +279,8 @@ impl<E: Entry> Lane<'_, E> {
     }
 }
 
-/// The loops, compiled once more for the vector instructions that the processor turns out to have. A type of
-/// its own: a closure would not be inlined into the function that has them.
+/// The loops, compiled for each set of vector instructions that the processor may have. This is a type because a
+/// closure would not be inlined into the function that is compiled with these instructions.
 struct Vectorised<'j, 'a, S: Semiring> {
     join: &'j Join<'a, S>,
     first: usize,
@@ -292,7 +293,7 @@ impl<S: Semiring> pulp::WithSimd for Vectorised<'_, '_, S> {
     #[inline(always)]
     fn with_simd<V: pulp::Simd>(self, _: V) {
         if V::IS_SCALAR {
-            // for old processors: fewer loops to compile
+            // old processors: fewer loops to compile
             self.join.tiles::<false>(self.first, self.out);
         } else {
             self.join.tiles::<true>(self.first, self.out);

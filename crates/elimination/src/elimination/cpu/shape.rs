@@ -1,38 +1,39 @@
-//! How an output table is cut into tiles, and the memory that this takes.
+//! The division of an output table into tiles, and its scratch memory.
 
 use super::expand::PAD;
 use crate::algebra::TERMS;
 use crate::elimination::plan::slices::entries;
 use crate::elimination::plan::{Input, Source, Step};
 
-/// A tile has at least this many outputs if the table has: long stretches of every input.
+/// Least number of outputs of a tile, if the table is large enough: long stretches of every input.
 const TILE: usize = 1 << 10;
-/// But not more than this, its outputs stay in the L1 cache.
+/// Largest number of outputs of a tile, so that they stay in the L1 cache.
 const LARGEST_TILE: usize = 1 << 12;
-/// And a slab of it over all values of the eliminated variable stays below this: stages in the L2 cache.
+/// Largest number of entries of a tile over all values of the eliminated variable, so that stages stay in the L2 cache.
 const SLAB: usize = 1 << 17;
-/// Slabs beyond this are not staged at all; a tile is then a single output (domains of many thousand values).
+/// Number of entries of a tile over all values beyond which nothing is staged; a tile is then a single output (domains
+/// of many thousand values).
 const LARGEST_SLAB: usize = 1 << 22;
-/// Inputs read row by row, beside the combined scalars; one less where there is a stage.
+/// Number of inputs read row by row, beside the combined scalars; one less if there is a stage.
 pub(super) const LANES: usize = TERMS - 1;
-/// Values of the eliminated variable in one pass over a tile: so few that each input is read in long stretches.
+/// Values of the eliminated variable processed at a time: few, so that each input is read in long stretches.
 pub(super) const VALUES: usize = 4;
-/// Threads that scratch memory is counted for. A fixed number, so that plans do not depend on the machine.
+/// Number of threads for which scratch memory is counted. It is fixed, so that plans do not depend on the machine.
 pub(crate) const THREADS: u64 = 16;
 
-/// How an output table is cut into tiles.
+/// The division of an output table into tiles.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Number of outer digits.
     pub outer: usize,
-    /// Outputs of a tile.
+    /// Number of outputs of a tile.
     pub tile: usize,
-    /// Values of the eliminated variable.
+    /// Number of values of the eliminated variable.
     pub domain: usize,
 }
 
 impl Shape {
-    /// How the step of a scope is laid out in tiles.
+    /// Chooses the tiles of a step whose message has the given scope.
     pub fn new(scope: &[u32], domains: &[u32], domain: usize) -> Self {
         let mut outer = scope.len();
         let mut tile = 1usize;
@@ -48,7 +49,7 @@ impl Shape {
         Shape { outer, tile, domain }
     }
 
-    /// Entries of scratch memory, at most.
+    /// Returns an upper bound on the scratch memory, in entries.
     pub fn scratch(&self, inputs: &[Input]) -> usize {
         let Shape { outer, tile, domain } = *self;
         let wide = inputs.iter().filter(|input| input.scope.len() > 1).count();
@@ -60,7 +61,7 @@ impl Shape {
     }
 }
 
-/// Entries that a step needs besides its message: laid out functions and scratch.
+/// Returns the entries that a step needs besides its message: tables of its functions, and scratch memory.
 pub(crate) fn temporary(step: &Step, domains: &[u32]) -> u64 {
     if step.lowered {
         return step.entries;

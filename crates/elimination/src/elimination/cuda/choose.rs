@@ -1,14 +1,14 @@
-//! Which register tile a step takes, and how the tiles of a block are shared out: by a model of the time of an output.
+//! Choice of the register tile of a step and of the tiles of a block, by a model of the time of an output.
 //!
 //! Of each input a block reads what its box of outputs needs, through the second-level cache; each thread then reads
-//! what its tile needs, through the first; loads and sums are instructions. The weights are fitted to runs of buckets
-//! of three inputs on an H200, where kernels mostly wait for loads (results/notes/bucket-cuda.md). They decide
-//! nothing but speed.
+//! what its tile needs, through the first-level cache; loads and sums are instructions. The weights are fitted to runs
+//! of buckets of three inputs on an H200, where kernels mostly wait for loads (results/notes/bucket-cuda.md). They
+//! affect nothing but speed.
 
 use super::shape::{Shape, TILE_THREADS, extent, waste, within};
 
-/// Register tiles: along three digits or two, and neighbours along the fastest digit. Sixteen bytes of neighbours are
-/// one load, where tables allow it.
+/// Register tiles: values along three digits (or two), and adjacent entries along the fastest digit. Sixteen bytes of
+/// adjacent entries are one load if the tables' strides permit it.
 const TILES: [[u32; 4]; 12] = [
     [4, 2, 2, 4],
     [3, 2, 2, 4],
@@ -23,38 +23,40 @@ const TILES: [[u32; 4]; 12] = [
     [3, 3, 1, 1],
     [2, 2, 1, 1],
 ];
-/// Outputs of a tile of 64-bit entries, at most: they take twice the registers.
+/// Largest number of outputs of a tile of 64-bit entries, which take twice the registers.
 const LONG_TILE: u32 = 16;
-/// Instructions in the time of a word from the first-level cache, of one from the second, and of a load.
+/// Weights of a word from the first-level cache, of a word from the second-level cache, and of a load, in instructions.
 const FIRST: f64 = 4.0;
 const SECOND: f64 = 8.0;
 const LOAD: f64 = 6.0;
-/// Outputs of a tile that leave registers for the loads on their way, and what more of them cost.
+/// Largest number of outputs of a tile that leaves registers for the loads in flight, and the factor by which larger
+/// tiles are slower.
 const LIGHT: u32 = 48;
 const HEAVY: f64 = 1.12;
-/// Blocks that a multiprocessor runs at a time.
+/// Number of blocks that a multiprocessor runs at a time.
 const BLOCKS: f64 = 2.0;
-/// The part of the shorter times that the longest does not hide.
+/// The fraction of the shorter times that the longest time does not hide.
 const VISIBLE: f64 = 0.25;
-/// Values of a digit that a block's box is thought to have before boxes are looked at.
+/// Values of a digit that a block's box is assumed to have before boxes are compared.
 const NOMINAL: u32 = 8;
-/// Tiles whose boxes are looked at.
+/// Number of tiles whose boxes are compared.
 const FINALISTS: usize = 8;
 
-/// A tile, its digits and the tiles of a block.
+/// A register tile, its digits, and the tiles of a block.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub tile: [u32; 4],
-    /// Those of the tile's first three digits that there are; none is the fastest.
+    /// The digits of the tile's first three axes, `None` for an axis that the tile lacks; the fourth axis is the
+    /// fastest digit.
     pub digits: [Option<usize>; 3],
-    /// By digit, tiles of a block.
+    /// By digit, the number of tiles of a block.
     pub extents: Vec<u32>,
     /// Time of an output, in instructions of a thread.
     cost: f64,
 }
 
 impl Choice {
-    /// Values of a tile along a digit.
+    /// Returns the number of values of a tile along a digit.
     pub fn values(&self, shape: &Shape, digit: usize) -> u32 {
         let place = self.digits.iter().position(|&own| own == Some(digit));
         match place {
@@ -64,13 +66,13 @@ impl Choice {
         }
     }
 
-    /// Tiles along a digit.
+    /// Returns the number of tiles along a digit.
     fn units(&self, shape: &Shape, digit: usize) -> u32 {
         shape.digits[digit].size.div_ceil(self.values(shape, digit))
     }
 
-    /// The group that an input joins (0 to 3: `xy`, `xz`, `yz`, `xyz`) and its loads: of those that cover what it reads
-    /// of the tile, the one with the fewest loads.
+    /// Returns the group that an input joins (0 to 3: `xy`, `xz`, `yz`, `xyz`) and the loads of the group: the group
+    /// with the fewest loads among those that cover the tile digits that the input reads.
     pub fn group(&self, shape: &Shape, input: usize) -> (usize, u32) {
         let [x, y, z, _] = self.tile;
         let reads = |place: usize| {
@@ -83,7 +85,7 @@ impl Choice {
         loads.min_by_key(|&(group, loads)| (loads, group)).unwrap_or((3, x * y * z))
     }
 
-    /// The time of an output without words from the second-level cache, and what is made for nothing.
+    /// Returns the time of an output, without words from the second-level cache and without outputs made twice.
     fn tile_cost(&self, shape: &Shape) -> Time {
         let outputs: u32 = self.tile[..3].iter().product();
         let (mut loads, mut counts) = (0, [0u32; 4]);
@@ -94,14 +96,14 @@ impl Choice {
         }
         let loads = f64::from(loads) / f64::from(outputs);
         let sums = counts[..3].iter().filter(|&&count| count > 0).count().saturating_sub(1).max(1);
-        // adding up within groups costs as much as there is loaded
+        // adding up within groups costs as much as the loads
         let more = if counts.iter().any(|&count| count > 1) { loads } else { 0.0 };
         let instructions = sums as f64 + f64::from(counts[3].min(1)) + more + loads * LOAD / f64::from(self.tile[3]);
         let heavy = if outputs * self.tile[3] > LIGHT { HEAVY } else { 1.0 };
         Time { instructions: heavy * instructions, first: heavy * loads, second: 0.0 }
     }
 
-    /// Words from the second-level cache for an output, where a block covers so many values of each digit.
+    /// Returns the words from the second-level cache for an output, if a block covers `covered` values of each digit.
     fn traffic(&self, shape: &Shape, covered: impl Fn(usize) -> u32) -> f64 {
         let words = |input: usize| {
             let shared = shape.digits.iter().enumerate().filter(|(_, digit)| digit.inputs[input] == 0);
@@ -111,11 +113,11 @@ impl Choice {
     }
 }
 
-/// What limits an output.
+/// The resources that an output takes, of which the scarcest limits its time.
 #[derive(Clone, Copy, Debug)]
 struct Time {
     instructions: f64,
-    /// Words from the first-level cache and from the second.
+    /// Words from the first-level cache. `second` counts words from the second-level cache.
     first: f64,
     second: f64,
 }
@@ -128,7 +130,7 @@ impl Time {
     }
 }
 
-/// The best tile and box; none where single outputs are as good.
+/// Returns the best tile and box; `None` if single outputs are as fast.
 pub(crate) fn choose(shape: &Shape, bytes: u64, processors: u32) -> Option<Choice> {
     let mut candidates = candidates(shape, bytes);
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -140,10 +142,10 @@ pub(crate) fn choose(shape: &Shape, bytes: u64, processors: u32) -> Option<Choic
     (best.cost < each.total()).then_some(best)
 }
 
-/// All tiles that a shape allows, with what they cost in a box of some size.
+/// Returns all tiles that a shape permits, with their cost in a box of nominal size.
 fn candidates(shape: &Shape, bytes: u64) -> Vec<Choice> {
     let mut all = Vec::new();
-    // the fastest digit runs along the threads, so that they read and write neighbours
+    // the fastest digit runs along the threads, so that they read and write adjacent entries
     let Some(free) = shape.digits.len().checked_sub(1) else { return all };
     for tile in TILES {
         let [rx, ry, rz, run] = tile;
@@ -153,10 +155,10 @@ fn candidates(shape: &Shape, bytes: u64) -> Vec<Choice> {
         }
         let fits = |digit: usize, place: usize| shape.digits[digit].size >= tile[place];
         for x in (0..free).filter(|&x| fits(x, 0)) {
-            // tiles are often as wide along two digits: those need not be swapped
+            // if a tile has equally many values along two digits, their order does not matter
             for y in (0..free).filter(|&y| y != x && fits(y, 1) && (rx != ry || x < y)) {
                 let thirds = (0..free).filter(|&z| z != x && z != y && fits(z, 2) && (ry != rz || y < z)).map(Some);
-                // without a third digit in the tile a block may have several of its values all the same
+                // without a third digit in the tile a block may still have several values of one
                 for z in thirds.chain((rz == 1).then_some(None)) {
                     let mut choice = Choice { tile, digits: [Some(x), Some(y), z], extents: Vec::new(), cost: 0.0 };
                     let mut time = choice.tile_cost(shape);
@@ -175,8 +177,8 @@ fn candidates(shape: &Shape, bytes: u64) -> Vec<Choice> {
     all
 }
 
-/// A candidate with the box that suits it best: one that reads little for its outputs, with few outputs made twice, few
-/// threads idle, and few multiprocessors idle at the end. `None` where all span too much.
+/// Returns a candidate with its best box: one that reads little for its outputs, with few outputs made twice, few
+/// threads idle, and few multiprocessors idle at the end. `None` if the blocks of all boxes span too much of a table.
 fn boxed(shape: &Shape, bytes: u64, processors: u32, candidate: Choice) -> Option<Choice> {
     let own = candidate.digits;
     let units = |place: usize| own[place].map_or(1, |digit| candidate.units(shape, digit));
@@ -184,7 +186,7 @@ fn boxed(shape: &Shape, bytes: u64, processors: u32, candidate: Choice) -> Optio
     let time = candidate.tile_cost(shape);
     let tiles: f64 = (0..shape.digits.len()).map(|digit| f64::from(candidate.units(shape, digit))).product();
     let mut best: Option<Choice> = None;
-    // from 64 bytes of neighbours upwards
+    // at least 64 bytes of adjacent entries
     let mut wanted = 16 / candidate.tile[3];
     while wanted <= TILE_THREADS {
         let mut extents = vec![1u32; shape.digits.len()];

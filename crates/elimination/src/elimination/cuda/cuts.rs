@@ -1,52 +1,54 @@
-//! Digits cut into boxes of tiles, and how a step runs in them.
+//! Division of digits into boxes of tiles, and the geometry with which a step runs in them.
 
 use super::shape::Shape;
 use super::variant::Variant;
 
-/// A digit as it is cut.
+/// The division of a digit into boxes of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Which digit of the shape.
+    /// Index of the digit in the shape.
     pub digit: usize,
-    /// Boxes, boxes of the digits before it, tiles of a box, values of a tile.
+    /// Number of boxes along the digit. `below` is the number of boxes of the digits before it, `extent` the number of
+    /// tiles of a box, and `tile` the number of values of a tile.
     pub boxes: u32,
     pub below: u32,
     pub extent: u32,
     pub tile: u32,
-    /// The largest value that a tile begins at.
+    /// The largest value at which a tile begins.
     pub last: u32,
 }
 
-/// How a step runs.
+/// The geometry with which a step runs: kernel, digits, threads and blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
     pub variant: Variant,
-    /// The inputs in the order of their groups, and where each group ends.
+    /// The inputs in the order of their groups; `ends` has the end of each group in it.
     pub order: Vec<usize>,
     pub ends: [u32; 4],
     /// The digits of the tile.
     pub tile: [Option<usize>; 3],
-    /// Of a box in stages, its values along them.
+    /// Of a box of the staged kernel, its number of values along the tile's digits.
     pub values: [u32; 3],
-    /// All digits, those that threads of a block share first.
+    /// All digits, those that vary within a block first.
     pub cuts: Vec<Cut>,
-    /// Digits that vary within a block.
+    /// Number of digits that vary within a block.
     pub spread: u32,
     pub threads: u32,
-    /// Threads that share an output, as a power of two.
+    /// Binary logarithm of the number of threads that share an output.
     pub split: u32,
     pub blocks: u64,
 }
 
-/// All digits as they are cut, those that vary within a block first; how many those are; and the number of blocks.
+/// The division of all digits, those that vary within a block first; the number of those; and the number of blocks.
 pub(crate) struct Cuts {
     pub cuts: Vec<Cut>,
     pub spread: u32,
     pub blocks: u64,
 }
 
-/// Cuts every digit into boxes of `extents` tiles of `tile` values, the last tile beginning at `last`; given are the
-/// orders of the digits among the threads of a block and among the blocks, fastest first.
+/// Divides every digit into boxes of `extents` tiles of `tile` values, the last tile beginning at value `last`.
+/// `threads` and `blocks` are the orders of the digits among the threads of a block and among the blocks, fastest
+/// first.
 pub(crate) fn cut(
     shape: &Shape,
     threads: &[usize],

@@ -1,9 +1,9 @@
-//! An assignment out of the messages of a finished run, where those are: on the device.
+//! Decoding of an assignment from the messages of a finished run on the device that has them.
 //!
-//! kernels/assign.cu walks the reverse elimination order; here is what it reads: for each position the tables that
-//! [`CostToGo::rate`](crate::elimination::CostToGo::rate) looks up, as addresses and strides. Functions go up as they
-//! are, not capped, so that ratings are the CPU's. (Beams of states that drew their values from the same ratings
-//! brought nothing: results/notes/bounds-cuda.md.)
+//! kernels/assign.cu follows the reverse elimination order. This module prepares what it reads: for each position the
+//! tables that [`CostToGo::rate`](crate::elimination::CostToGo::rate) looks up, as addresses and strides. Functions are
+//! copied as they are, not capped, so that the sums are those of the CPU. (Beam search with states drawn by these sums
+//! brought no gain: results/notes/bounds-cuda.md.)
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -19,9 +19,9 @@ use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::tensor::strides;
 use std::sync::Arc;
 
-/// Entries of functions that are copied, at most: a gigabyte.
+/// Largest number of entries of functions that are copied: a gigabyte.
 const FUNCTIONS: u64 = 1 << 27;
-/// Shared memory of a block that is not for rows.
+/// Bytes of a block's shared memory that are not for rows.
 const OWN: u32 = 1 << 10;
 
 const FUNCTION: u32 = 0;
@@ -32,7 +32,7 @@ device_structs! {
     /// `Term` of kernels/assign.cu.
     #[derive(Clone, Copy, Debug, Default)]
     struct Term as "Term" {
-        /// In entries of the functions or of the device's tables before it goes up.
+        /// Until it is uploaded, an index into the entries of the functions or of the device's tables; then an address.
         address: u64,
         own: u64,
         first: u32,
@@ -70,10 +70,10 @@ device_structs! {
     }
 }
 
-/// The text of the kernel.
+/// The source of the decoding kernel.
 const DECODER: Text = Text { source: Decoder::source, shared: Decoder::shared };
 
-/// What the kernel reads, before it goes up.
+/// The arrays that the kernel reads, on the host.
 #[derive(Debug, Default)]
 struct Layout {
     places: Vec<Place>,
@@ -84,7 +84,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// `None` where the functions are too large.
+    /// Lays out the arrays for a program; `None` if the functions have too many entries.
     fn new(problem: &Problem, plan: &EliminationPlan, program: &Program) -> Option<Layout> {
         let size = |scope: &[u32]| {
             scope.iter().fold(1u64, |size, &v| size.saturating_mul(u64::from(problem.domains[v as usize])))
@@ -154,7 +154,7 @@ impl Layout {
     }
 }
 
-/// Makes an assignment on the device that has the messages.
+/// Decodes an assignment on the device that has the messages.
 #[derive(Debug)]
 pub(crate) struct Decoder<'a> {
     gpu: &'a Arc<Gpu>,
@@ -165,7 +165,7 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// The text of the kernel.
+    /// Returns the source of the kernel.
     pub(crate) fn source() -> Source {
         kernels::source("assign.cu")
             .declare(&constants! { i64: FORBIDDEN; u32: FUNCTION, MESSAGE, SENT; })
@@ -175,23 +175,23 @@ impl<'a> Decoder<'a> {
             .asserts::<Guide>()
     }
 
-    /// Begins to compile what it takes.
+    /// Begins to compile the kernel for an entry type.
     pub(crate) fn begin<E: Element>(gpu: &Gpu) {
         gpu.begin(DECODER, &Self::expression(E::NAME));
     }
 
-    /// The kernel's name, for entries of a C type.
+    /// Returns the kernel's name for entries of a C type.
     pub(crate) fn expression(entry: &str) -> String {
         format!("grow<{entry}>")
     }
 
-    /// Shared memory that its kernel may ask for.
+    /// Returns the bytes of dynamic shared memory that the kernel may use if the device permits `limit`.
     pub(crate) fn shared(limit: u32) -> u32 {
         limit.saturating_sub(OWN)
     }
 
-    /// For messages of costs on a device, whose memory begins at `address`; `None` where functions or domains are too
-    /// large for it.
+    /// Prepares decoding for messages of costs in device memory that begins at `address`. `None` if functions or
+    /// domains are too large.
     pub(crate) fn new<E: Element>(
         gpu: &'a Arc<Gpu>,
         program: &Program,
@@ -223,13 +223,13 @@ impl<'a> Decoder<'a> {
         Ok(Some(Decoder { gpu, kernel, guide, _held: held, sequence: &plan.sequence }))
     }
 
-    /// What [`Outcome::assign`](crate::elimination::Outcome::assign) makes.
+    /// Returns the assignment of [`Outcome::assign`](crate::elimination::Outcome::assign).
     pub(crate) fn assign(&self) -> Result<Vec<u32>, DeviceError> {
         let cuda = self.gpu.cuda();
         let positions = self.sequence.len();
         let mut values = cuda.zeros::<u32>(positions)?;
-        // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to
-        // is held by `self`.
+        // SAFETY: the arguments are grow's; `values` has a number for each position, and `self` holds all memory to
+        // which the guide points.
         unsafe {
             let blocks = Blocks { count: 1, threads: 32, shared: 8 * self.guide.row };
             self.kernel.launch(cuda.stream(), blocks, |arguments| arguments.arg(&self.guide).arg(&mut values))?;

@@ -1,4 +1,4 @@
-//! A device's program executed on the host, as its descriptors say.
+//! Execution of a device's program on the host, from its descriptors.
 
 use super::execution::lay_out;
 use super::program::{Back, Content, DeviceTable, Launch, NEVER, Program, Room, Wanted};
@@ -21,7 +21,7 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::ops::Range;
 
-/// On 64-bit entries, whatever the plan's are.
+/// Returns the task with 64-bit entries, whatever the plan's entry type is.
 #[cfg(test)]
 pub(super) fn task<'a>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<Cost>> {
     let semiring = MinSum { cap: plan.cap() };
@@ -33,24 +33,25 @@ pub(super) fn room(plan: &Plan, entries: u64) -> Room {
     Room { keep_messages: plan.placement.keep_messages, bytes: plan.costs.width.bytes(), entries }
 }
 
-/// What the kernels do, thread by thread; memory starts as garbage, which gaps may spread to gaps only.
+/// Executes the kernels thread by thread. Memory starts as garbage, which gaps between rows may pass only to other
+/// gaps.
 pub(super) struct Emulator<'a, S: Semiring> {
     program: &'a Program,
     pub(super) memory: Vec<S::Entry>,
-    /// By settled table.
+    /// By settled table, the range of its entries.
     pub(super) ranges: Vec<Bits>,
     bytes: u64,
     semiring: S,
 }
 
-/// A program on sums of products that the host executes as its descriptors say.
+/// A sum-product program that the host executes from its descriptors.
 pub struct EmulatedMachine<'a>(Emulator<'a, SumProduct>);
 
-/// Multiprocessors, and no kernels but those that the emulator has at hand.
+/// The emulator's device: multiprocessors of an H200, and no staged kernels.
 pub const EMULATED: Chip = Chip { multiprocessors: 132, shared: 0, staged: u64::MAX };
 
 impl Back {
-    /// For a device of any memory.
+    /// Lays out both directions for a device of unlimited memory.
     ///
     /// # Panics
     /// Never: there is no limit.
@@ -59,7 +60,7 @@ impl Back {
         Back::new(plan, wanted, kept, room, &EMULATED).expect("no limit")
     }
 
-    /// A propagation that the host executes.
+    /// Returns a propagation that the host executes.
     pub fn emulated<'a>(&'a self, task: Task<'a, SumProduct>) -> Propagation<EmulatedMachine<'a>> {
         let machine = EmulatedMachine::new(&self.program, &|table| lay_out(task, table));
         Propagation::over(machine, self.steps.clone(), self.turn)
@@ -67,7 +68,7 @@ impl Back {
 }
 
 impl<'a> EmulatedMachine<'a> {
-    /// Over memory in which the host has filled its tables.
+    /// Creates a machine over memory in which the host's tables are filled.
     pub fn new(program: &'a Program, table: &dyn Fn(&DeviceTable) -> Storage<f64>) -> Self {
         EmulatedMachine(Emulator::filled(program, SumProduct, table))
     }
@@ -92,19 +93,19 @@ impl Machine for EmulatedMachine<'_> {
     }
 }
 
-/// A semiring with what settles its tables.
+/// A semiring that can emulate the settling of its tables.
 pub(super) trait Settling: Semiring {
-    /// What no table has before it was written.
+    /// An entry that no table contains before it is written.
     const GARBAGE: Self::Entry;
 
-    /// What a block does to entries of a table.
+    /// Settles some entries of a table as a block of a kernel does.
     fn settle_entries(emulator: &mut Emulator<'_, Self>, phase: Phase, own: SettledWords, entries: Range<u64>);
 
-    /// What a thread of a step on pairs makes, out of products and sums by value of the variable: an entry, and the
-    /// second one.
+    /// Returns the entry and the second entry that a thread of a step on pairs makes. `values` has the product and the
+    /// sum for each value of the variable.
     fn pair(role: Role, step: &StepWords, values: &[(Self::Entry, Self::Entry)]) -> (Self::Entry, Self::Entry);
 
-    /// What is added up.
+    /// Returns the sum of entries, for semirings whose steps on pairs add up.
     fn sum(entries: impl Iterator<Item = Self::Entry>) -> Self::Entry;
 }
 
@@ -225,7 +226,7 @@ impl<'a, S: Settling> Emulator<'a, S> {
     }
 
     pub(super) fn launch(&mut self, launch: &Launch) {
-        // what a launch writes, no block of it may read: written at its end
+        // no block may read what its launch writes, so it is written after the launch
         let mut written = Vec::new();
         for block in launch.first..launch.first + launch.blocks {
             match (launch.tiled, launch.variant) {
@@ -249,7 +250,7 @@ impl<'a, S: Settling> Emulator<'a, S> {
         if matches!(launch.variant, Variant::Each | Variant::Down) {
             for block in launch.first..launch.first + launch.blocks {
                 let step = self.step(block);
-                // its last block
+                // only the last block of the step settles the table
                 if step.settled != 0 && block + 1 == step.first + step.boxes * step.parts {
                     let own = self.program.settled[step.settled as usize - 1];
                     S::settle_entries(self, Phase::Whole, own, 0..own.entries);
@@ -288,12 +289,12 @@ impl<'a, S: Settling> Emulator<'a, S> {
         }
     }
 
-    /// The step of a block.
+    /// Returns the step to which a block belongs.
     fn step(&self, block: u32) -> &StepWords {
         &self.program.steps[self.program.map[block as usize] as usize]
     }
 
-    /// Where the values of a step's digits are in a table, given by its column.
+    /// Returns the address of an entry of a table, given by its column and the values of the step's digits.
     fn at(&self, step: &StepWords, values: &[u32], table: u64, column: usize) -> u64 {
         let columns = step.inputs as usize + 1;
         let stride = |digit: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
@@ -354,16 +355,16 @@ impl<'a, S: Settling> Emulator<'a, S> {
             let digits = starts.iter().enumerate();
             table + digits.map(|(digit, &value)| step.stride[digit][column] * u64::from(value)).sum::<u64>()
         };
-        // where value `own` of tile `number` of a digit of the tile is, from the beginning of the box
+        // value `own` of tile `number` along a digit of the tile, from the beginning of the box
         let value =
             |digit: usize, number: u32, own: u32| (number * tile[digit]).min(step.values[digit] - tile[digit]) + own;
-        // by group its first input
+        // the first input of each group
         let begins = [0, step.ends[0], step.ends[1], step.ends[2]];
         assert_eq!(begins[3], step.inputs);
         let s = self.semiring;
         let mut least = vec![s.zero(); (tile.iter().product::<u32>() * staged.threads()) as usize];
         for slab in 0..u64::from(step.domain) {
-            // a stage as it is filled, by input
+            // the stages of all inputs, as the kernel fills them
             let mut stages = Vec::new();
             for (group, [a, b]) in GROUPS.into_iter().enumerate() {
                 assert_eq!(inputs[group], begins[group + 1] - begins[group]);
@@ -413,7 +414,7 @@ impl<'a, S: Settling> Emulator<'a, S> {
                 let own = [place / run % rx, place / run / rx % ry, place / run / rx / ry].map(u64::from);
                 let sum = |a: u64| -> S::Entry {
                     let entry = |(k, input): (usize, &InputWords)| {
-                        // an input does not read the digit that its group leaves out
+                        // an input does not read the digit that its group lacks
                         let group = step.ends.partition_point(|&end| end <= k as u32);
                         if let Some(missing) = [2, 1, 0].get(group) {
                             assert_eq!(input.tile[*missing], 0);
@@ -445,7 +446,8 @@ impl<'a, S: Settling> Emulator<'a, S> {
     }
 }
 
-/// Of an output of a box in stages: its tile's number along each digit, its place in the tile, and its lane.
+/// Returns, for an output of a box of the staged kernel, its tile's number along each digit, its index in the tile, and
+/// its lane.
 pub(super) fn staged_output(staged: &Staged, output: u32) -> ([u32; 3], [u32; 3], u32) {
     let Staged { tile: [x, y, z], tiles: [_, ty, tz], lanes, .. } = *staged;
     let (thread, own) = (output / (x * y * z), output % (x * y * z));
@@ -453,7 +455,7 @@ pub(super) fn staged_output(staged: &Staged, output: u32) -> ([u32; 3], [u32; 3]
     ([number / tz / ty, number / tz % ty, number % tz], [own / z / y, own / z % y, own % z], thread % lanes)
 }
 
-/// The values of all digits where a thread begins.
+/// Returns the values of all digits at which a thread begins.
 pub(super) fn values(digits: &[DigitWords], spread: u32, block: u32, mut rank: u32) -> Vec<u32> {
     let mut values = Vec::new();
     for (number, digit) in digits.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A program on its way on a device, and the messages that it leaves there.
+//! Execution of a program on a device, and the messages that it leaves there.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -21,30 +21,30 @@ use crate::tensor::storage::Storage;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Combinations of a slice, at least: the device is far ahead of what callers count in cores.
+/// Least number of combinations of a slice on a device, which is much faster than the cores whose work callers count.
 pub(crate) const SLICE: u64 = 1 << 35;
 
-/// The descriptors on the device, kept as long as something runs.
+/// The descriptors in device memory, held as long as a kernel may run.
 #[derive(Debug)]
 struct Descriptors {
     addresses: Addresses,
-    /// Two words for each table that is settled.
+    /// The range of each table that is settled: two words.
     ranges: CudaSlice<u64>,
     _held: Held,
 }
 
-/// A program with its kernels and descriptors: it can be launched.
+/// A program with its kernels and descriptors, ready to be launched.
 #[derive(Debug)]
 pub(crate) struct Loaded<S> {
     pub program: Program,
-    /// Its kernels, as far as they are there, with what they are called.
+    /// The kernels by variant; `None` if not compiled yet.
     kernels: Vec<(Variant, Option<Kernel>)>,
     descriptors: Descriptors,
     semiring: S,
 }
 
 impl<S: DeviceSemiring> Loaded<S> {
-    /// Begins to compile what is missing and puts the descriptors on the device.
+    /// Begins to compile missing kernels and copies the descriptors to the device.
     pub fn new(gpu: &Gpu, program: Program, semiring: S) -> Result<Self, DeviceError> {
         let begun = |variant: Variant| {
             gpu.begin(variant.text(), &variant.expression(&S::name()));
@@ -55,7 +55,7 @@ impl<S: DeviceSemiring> Loaded<S> {
         Ok(Loaded { program, kernels, descriptors, semiring })
     }
 
-    /// Whether the kernel of a launch is there; waits for it for some milliseconds.
+    /// Returns whether the kernel of a launch is compiled; waits for it for some milliseconds.
     pub fn ready(&mut self, gpu: &Gpu, index: usize) -> Result<bool, DeviceError> {
         let wanted = self.program.launches[index].variant;
         let Some((_, kernel)) = self.kernels.iter_mut().find(|(variant, _)| *variant == wanted) else {
@@ -67,24 +67,24 @@ impl<S: DeviceSemiring> Loaded<S> {
         Ok(kernel.is_some())
     }
 
-    /// Of tables that were settled, the bits of the largest entry before it was scaled, and of the least one but 0,
-    /// inverted; 0 where there is none.
+    /// Returns, for each table that was settled, the bits of the largest entry before scaling, and the inverted bits of
+    /// the smallest positive entry; 0 if there is none.
     pub fn ranges(&self, gpu: &Gpu) -> Result<Vec<[u64; 2]>, DeviceError> {
         let words = gpu.cuda().read(&self.descriptors.ranges)?;
         Ok(words.as_chunks().0.to_vec())
     }
 
-    /// The kernel of a launch.
+    /// Returns the kernel of a launch.
     fn kernel(&self, index: usize) -> Result<&Kernel, DeviceError> {
         let wanted = self.program.launches[index].variant;
         let kernel = self.kernels.iter().find_map(|(variant, kernel)| kernel.as_ref().filter(|_| *variant == wanted));
         kernel.ok_or_else(|| DeviceError::Unusable(format!("{wanted:?} was launched before it was compiled")))
     }
 
-    /// Gives a launch whose kernel is ready to a stream of the device, the tables being at an address.
+    /// Enqueues a launch, whose kernel must be ready, on a stream. The tables are at address `memory`.
     ///
     /// # Safety
-    /// There must be room for the program's entries.
+    /// The memory must have room for the program's entries.
     pub unsafe fn launch(&self, stream: &CudaStream, index: usize, memory: u64) -> Result<(), DeviceError> {
         let launch = &self.program.launches[index];
         let (threads, shared) = (launch.variant.threads(), launch.variant.shared());
@@ -92,8 +92,8 @@ impl<S: DeviceSemiring> Loaded<S> {
         let addresses = Addresses { memory, ..self.descriptors.addresses };
         let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
         let semiring = self.semiring.words();
-        // SAFETY: the arguments are those of join_tile and join_staged, or of the others; all addresses lie in the
-        // caller's memory and in that of the descriptors.
+        // SAFETY: the arguments are those of join_tile and join_staged, or of the other kernels; all addresses are
+        // within the caller's memory and the memory of the descriptors.
         unsafe {
             self.kernel(index)?.launch(stream, blocks, |arguments| {
                 let arguments = match &tiled {
@@ -106,7 +106,7 @@ impl<S: DeviceSemiring> Loaded<S> {
     }
 }
 
-/// A program on its way.
+/// The execution of a program on a device.
 #[derive(Debug)]
 pub struct Execution<S: DeviceSemiring> {
     gpu: Arc<Gpu>,
@@ -114,12 +114,12 @@ pub struct Execution<S: DeviceSemiring> {
     memory: CudaSlice<S::Entry>,
     next: usize,
     work_done: u64,
-    /// The result, once all is done.
+    /// The result of a finished execution.
     total: S::Entry,
 }
 
 impl<S: DeviceSemiring> Execution<S> {
-    /// Puts everything on the device; `None` where a plan does not fit into its free memory.
+    /// Copies all tables to the device; `None` if the plan does not fit into its free memory.
     pub fn new(gpu: Arc<Gpu>, task: Task<'_, S>) -> Result<Option<Self>, DeviceError> {
         let (free, bytes) = (gpu.budget()?, size_of::<S::Entry>() as u64);
         let room = Room { keep_messages: task.placement.keep_messages, bytes, entries: free / bytes };
@@ -131,7 +131,7 @@ impl<S: DeviceSemiring> Execution<S> {
         Ok(Some(Execution { gpu, loaded, memory, next: 0, work_done, total }))
     }
 
-    /// Whether all kernels are there; waits for them for some milliseconds.
+    /// Returns whether all kernels are compiled; waits for them for some milliseconds.
     fn ready(&mut self) -> Result<bool, DeviceError> {
         for index in 0..self.launches() {
             if !self.loaded.ready(&self.gpu, index)? {
@@ -143,18 +143,18 @@ impl<S: DeviceSemiring> Execution<S> {
 
     fn launch(&self, index: usize) -> Result<(), DeviceError> {
         let memory = self.gpu.cuda().address(&self.memory);
-        // SAFETY: the memory was made for the program.
+        // SAFETY: the memory was allocated for the program.
         unsafe { self.loaded.launch(self.gpu.cuda().stream(), index, memory) }
     }
 
-    /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted.
+    /// Returns the device time of all launches in milliseconds: the median of `repeats` after one that does not count.
     pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
         while !self.ready()? {}
         let all = || (0..self.launches()).try_for_each(|index| self.launch(index));
         self.gpu.cuda().median_ms(1, repeats, all)
     }
 
-    /// All messages without variables, combined.
+    /// Returns the combination of all messages without variables.
     fn combined(&self) -> Result<S::Entry, DeviceError> {
         let Range { start, end } = self.loaded.program.constants;
         let (range, semiring) = (start as usize..end as usize, self.loaded.semiring);
@@ -164,18 +164,18 @@ impl<S: DeviceSemiring> Execution<S> {
         Ok(constants.into_iter().fold(semiring.one(), settled))
     }
 
-    /// The messages, all of them on the device.
+    /// Returns the messages, all of which stay on the device.
     pub fn leave(self) -> Resident<S> {
         let Execution { gpu, loaded: Loaded { program, .. }, memory, .. } = self;
         Resident { gpu, program, memory, host: OnceLock::new() }
     }
 
-    /// How many launches it takes.
+    /// Returns the number of launches.
     pub fn launches(&self) -> usize {
         self.loaded.program.launches.len()
     }
 
-    /// Kernels and their blocks, for people.
+    /// Describes the kernels and their blocks for people.
     pub fn describe(&self) -> String {
         let launch = |(index, launch): (usize, &Launch)| {
             let kernel = self.loaded.kernel(index).ok()?;
@@ -186,8 +186,8 @@ impl<S: DeviceSemiring> Execution<S> {
 }
 
 impl<S: DeviceSemiring> Executor<S> for Execution<S> {
-    /// A few milliseconds of the device if that is more. Nothing is waited for but the end, and a kernel that is not
-    /// compiled yet for some milliseconds.
+    /// Does at least `SLICE` combinations, some milliseconds of the device. Waits only at the end, and some
+    /// milliseconds for a kernel that is not compiled yet.
     fn advance(&mut self, _: Task<'_, S>, work: u64, stop: &Stop) -> Result<Progress, Failure> {
         let mut left = work.max(SLICE);
         while self.next < self.launches() && left > 0 && !stop.is_set() {
@@ -216,7 +216,7 @@ impl<S: DeviceSemiring> Executor<S> for Execution<S> {
         true
     }
 
-    /// A driver takes a tenth of a second to give 64 GB and to take them back.
+    /// Fills the allocated memory again, because a driver takes a tenth of a second to allocate 64 GB and to free them.
     fn restart(&mut self, task: Task<'_, S>) -> Result<Option<S::Entry>, Failure> {
         if !self.loaded.program.settled.is_empty() {
             return Ok(None);
@@ -234,7 +234,7 @@ impl<S: DeviceSemiring> Executor<S> for Execution<S> {
 fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
     let cuda = gpu.cuda();
     let mut held = Held::default();
-    // an empty array has no address: one word more than there is
+    // an empty array has no address, so arrays get one item more
     fn padded<T: Copy + Default>(items: &[T]) -> Vec<T> {
         items.iter().copied().chain([T::default()]).collect()
     }
@@ -256,7 +256,7 @@ fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
     Ok(Descriptors { addresses, ranges, _held: held })
 }
 
-/// What the host puts into a table, in the plan's layout; nothing for what others make.
+/// Returns the entries of a table that the host fills, in the plan's layout; an empty table for any other.
 pub(crate) fn lay_out<S: Semiring>(task: Task<'_, S>, table: &DeviceTable) -> Storage<S::Entry> {
     match table.content {
         Content::Source(source) => task.table(source, &table.scope),
@@ -264,7 +264,7 @@ pub(crate) fn lay_out<S: Semiring>(task: Task<'_, S>, table: &DeviceTable) -> St
     }
 }
 
-/// Messages of a finished run in device memory, and on the host once they are asked for.
+/// Messages of a finished run in device memory, which are copied to the host at the first request.
 #[derive(Debug)]
 pub struct Resident<S: Semiring> {
     gpu: Arc<Gpu>,
@@ -274,7 +274,7 @@ pub struct Resident<S: Semiring> {
 }
 
 impl<S: DeviceSemiring> Resident<S> {
-    /// Where its memory begins.
+    /// Returns the address of its memory.
     fn address(&self) -> u64 {
         self.gpu.cuda().address(&self.memory)
     }
@@ -288,7 +288,7 @@ impl<S: DeviceSemiring> Resident<S> {
         let count = addresses.len() as u32;
         let addresses = cuda.upload(&addresses)?;
         let mut entries = cuda.zeros::<S::Entry>(count as usize)?;
-        // SAFETY: the arguments are gather's; the addresses lie within the memory.
+        // SAFETY: the arguments are gather's; the addresses are within the memory.
         unsafe {
             kernel.launch(stream, Blocks::new(count.div_ceil(128), 128), |arguments| {
                 arguments.arg(&addresses).arg(&mut entries).arg(&count)

@@ -1,4 +1,4 @@
-//! A device with the kernels that elimination takes.
+//! A device and its compiled kernels of elimination.
 
 use crate::device::{Choice, Cuda, DeviceError, Kernel, Opening, Source};
 use crate::error::Error;
@@ -7,59 +7,61 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A text of kernels.
+/// A kernel source with its shared memory.
 #[derive(Clone, Copy)]
 pub struct Text {
-    /// What is compiled.
+    /// Returns the source to compile.
     pub source: fn() -> Source,
-    /// Bytes of shared memory that a block takes, of those that it may.
+    /// Returns the bytes of dynamic shared memory of a block, given the bytes that the device permits.
     pub shared: fn(u32) -> u32,
 }
 
 impl Text {
-    /// A text whose blocks have what shared memory they say.
+    /// Creates a source whose blocks use no dynamic shared memory.
     pub const fn new(source: fn() -> Source) -> Text {
         Text { source, shared: |_| 0 }
     }
 }
 
-/// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
+/// A device and its kernels of elimination, each compiled when a plan first needs it.
 #[derive(Debug)]
 pub struct Gpu {
     cuda: Arc<Cuda>,
-    /// Bytes that tables may take in any case.
+    /// Bytes that tables may take at most.
     limit: u64,
-    /// By expression: what they are compiled from is long.
+    /// The kernels by expression, because sources are too long for keys.
     kernels: Mutex<HashMap<String, Kernel>>,
 }
 
-/// How long a kernel is waited for at a time.
+/// The longest time to wait for a kernel in one call.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// The part of free device memory that tables may take.
+/// The fraction of free device memory that tables may take.
 const USABLE: f64 = 0.9;
-/// Combinations for each thread of the CPU below which it is done before a device has begun.
+/// Combinations for each CPU thread below which the CPU finishes before a device has begun.
 const SMALL: f64 = 1e7;
 
 impl Gpu {
-    /// Uses a device that is open.
+    /// Uses an open device.
     pub fn new(cuda: Arc<Cuda>) -> Arc<Gpu> {
         Gpu::limited(cuda, u64::MAX)
     }
 
-    /// Uses a device whose tables take `limit` bytes at most.
+    /// Uses an open device whose tables take at most `limit` bytes.
     pub fn limited(cuda: Arc<Cuda>, limit: u64) -> Arc<Gpu> {
         Arc::new(Gpu { cuda, limit, kernels: Mutex::default() })
     }
 
-    /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.
+    /// Returns whether an elimination of `joint_entries` combinations pays on a device. A small one does not, because
+    /// copies and launches take longer.
     pub fn pays(joint_entries: f64) -> bool {
         joint_entries >= SMALL * rayon::current_num_threads() as f64
     }
 
-    /// The device for so many combinations, where it is wanted. None is the CPU.
+    /// Returns the device for an elimination of `joint_entries` combinations; `None` if it should run on the CPU.
     ///
     /// # Errors
-    /// Why the device that was named cannot be used; [`Error::Stopped`] where `stop` is set before that is known.
+    /// Returns the reason why the named device cannot be used, or [`Error::Stopped`] if `stop` is set before that is
+    /// known.
     pub fn of(opening: &Opening, joint_entries: f64, needed: bool, stop: &Stop) -> Result<Option<Arc<Gpu>>, Error> {
         match Gpu::is_wanted(opening.choice(), joint_entries, needed) {
             true => Ok(opening.wait(stop)?.cuda.map(Gpu::new)),
@@ -67,37 +69,37 @@ impl Gpu {
         }
     }
 
-    /// Whether a device should do it: one that was named in any case; where none was, one that works, if that pays or
-    /// is `needed` because the host cannot do it.
+    /// Returns whether an elimination should run on a device: always on a named one; if the choice is automatic, if it
+    /// pays or is `needed` because the host cannot do it.
     pub fn is_wanted(choice: &Choice, joint_entries: f64, needed: bool) -> bool {
         choice.is_named() || (*choice == Choice::Auto && (needed || Gpu::pays(joint_entries)))
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn cuda(&self) -> &Arc<Cuda> {
         &self.cuda
     }
 
-    /// Bytes of tables that fit the device now: a budget to make plans with.
+    /// Returns the bytes of tables that fit the device now, which is a budget for plans.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns errors of the driver.
     pub fn budget(&self) -> Result<u64, DeviceError> {
         Ok(((self.cuda.free_memory()? as f64 * USABLE) as u64).min(self.limit))
     }
 
     /// Begins to compile a kernel.
     pub fn begin(&self, text: Text, expression: &str) {
-        // what is wrong with it is said to whoever takes it
+        // an error is returned when the kernel is used
         let _ = self.ready(text, expression);
     }
 
-    /// A kernel; `None` where it takes longer than some milliseconds.
+    /// Returns a kernel; `None` if it takes longer than some milliseconds to compile.
     pub fn poll(&self, text: Text, expression: &str) -> Result<Option<Kernel>, DeviceError> {
         self.wait(text, expression, PATIENCE)
     }
 
-    /// Like [`Gpu::poll`], but waits for nothing.
+    /// Like [`Gpu::poll`], but does not wait.
     pub fn ready(&self, text: Text, expression: &str) -> Result<Option<Kernel>, DeviceError> {
         self.wait(text, expression, Duration::ZERO)
     }
@@ -115,7 +117,7 @@ impl Gpu {
         Ok(Some(kernel))
     }
 
-    /// A kernel, once it is compiled.
+    /// Returns a kernel, and waits until it is compiled.
     pub fn kernel(&self, text: Text, expression: &str) -> Result<Kernel, DeviceError> {
         loop {
             if let Some(kernel) = self.poll(text, expression)? {

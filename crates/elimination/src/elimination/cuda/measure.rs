@@ -1,4 +1,4 @@
-//! What a plan takes on a device.
+//! Measurement of the time of a plan on a device.
 
 use super::execution::Execution;
 use super::gpu::Gpu;
@@ -10,23 +10,23 @@ use crate::elimination::plan::{Plan, Width};
 use crate::model::{Cost, Problem};
 use std::sync::Arc;
 
-/// What a plan takes on a device.
+/// The measured time of a plan on a device.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Milliseconds for all launches, the median.
+    /// Milliseconds of all launches, the median.
     pub ms: f64,
-    /// The entries asked for.
+    /// The requested entries of the first message.
     pub entries: Vec<Cost>,
-    /// Its kernels and their blocks.
+    /// Description of the kernels and their blocks.
     pub launch: String,
-    /// How many launches.
+    /// Number of launches.
     pub launches: usize,
 }
 
-/// Times a plan, everything that it needs being on the device; `entries` of its first message are looked at.
+/// Measures the time of a plan with all tables on the device, and returns the given `entries` of its first message.
 ///
 /// # Errors
-/// The device's, and a plan that does not fit.
+/// Returns errors of the device, or an error if the plan does not fit.
 pub fn measure(
     gpu: &Arc<Gpu>,
     problem: &Problem,

@@ -1,10 +1,10 @@
-//! Elimination on a CUDA device: the same plan, the same messages to the last bit.
+//! Elimination on a CUDA device, with the same plan and messages equal to the CPU's to the last bit.
 //!
-//! [`Program`] lays a plan out (tables in device memory, steps in levels, launches), `tile`
-//! decides how a step is cut, kernels/bucket.cu and kernels/staged.cu compute. Functions go up once, messages stay
-//! where they were made; what a level of the bucket tree needs runs in one launch for each kernel that its steps
-//! take, and the host waits at the end of a slice of work only. A plan whose tables do not fit runs in `parts`,
-//! with the host as the place of all messages (`stream`).
+//! [`Program`] lays a plan out (tables in device memory, steps in levels, launches), `tile` decides how a step is
+//! divided, and kernels/bucket.cu and kernels/staged.cu compute it. Functions are copied to the device once; messages
+//! stay where they are made. The steps of a level of the bucket tree run in one launch for each kernel that they need,
+//! and the host waits only at the end of a slice of work. A plan whose tables do not fit runs in `parts`, and the host
+//! holds all messages (`stream`).
 
 mod choose;
 mod cuts;

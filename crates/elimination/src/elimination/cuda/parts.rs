@@ -1,8 +1,9 @@
-//! A plan whose tables do not fit into a device's memory, as parts that do: plain data, decided before anything runs.
+//! Division of a plan whose tables do not fit into a device's memory into parts that do: plain data, decided before
+//! anything runs.
 //!
-//! The host holds every message. A part is a run of steps whose tables fit together: what earlier parts sent it is
-//! copied to the device, what its steps send each other stays there, and its messages are copied back. A step that
-//! does not fit alone is *cut* into slices ([`Cut`]). To a device a slice is a step like others, over smaller
+//! The host holds every message. A part is a sequence of steps whose tables fit together: the messages of earlier parts
+//! are copied to the device, messages between its own steps stay there, and all its messages are copied back. A step
+//! that does not fit alone is *cut* into slices ([`Cut`]). To a device a slice is an ordinary step over smaller
 //! domains.
 
 use super::program::{ALIGNMENT, Program, Room};
@@ -11,20 +12,20 @@ use crate::elimination::plan::EliminationPlan;
 use crate::elimination::plan::slices::Cut;
 use std::ops::Range;
 
-/// Slices of a step that is cut, at least: while one is made the next is on its way to the device.
+/// Least number of slices of a step that is cut, so that the next slice is copied to the device while one is computed.
 const SLICES: u64 = 8;
 
-/// Steps that are on the device together.
+/// A sequence of steps whose tables are on the device together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub steps: Range<usize>,
-    /// How its only step is cut, if that does not fit.
+    /// The division of the only step into slices, if the step does not fit.
     pub cut: Option<Cut>,
-    /// Entries of device memory that it takes; of one slice where it is cut, and there is room for two.
+    /// Entries of device memory that the part takes, or that one slice takes if it is cut; two slices fit.
     pub entries: u64,
 }
 
-/// Shares a plan out in parts that fit. `None` where not even slices of single entries fit.
+/// Divides a plan into parts that fit. `None` if not even slices of single entries fit.
 pub(crate) fn parts(plan: &EliminationPlan, room: Room) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     let mut first = 0;
@@ -36,7 +37,8 @@ pub(crate) fn parts(plan: &EliminationPlan, room: Room) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// The longest run of steps from `first` on that fits. A function that is lowered is made by the host and fits always.
+/// Returns the longest sequence of steps from `first` on that fits. The host computes a function that is lowered, so
+/// such a step always fits.
 fn run(plan: &EliminationPlan, first: usize, room: Room) -> Option<Part> {
     let (mut best, mut stride, mut grows) = (None, 1, true);
     let mut end = first;
@@ -55,14 +57,14 @@ fn run(plan: &EliminationPlan, first: usize, room: Room) -> Option<Part> {
     best.or_else(|| plan.steps[first].lowered.then(alone))
 }
 
-/// The largest slices of a step of which two fit.
+/// Returns the largest slices of a step of which two fit together.
 fn cut(plan: &EliminationPlan, index: usize, room: Room) -> Option<Part> {
     let entries = |cut: Cut| extent(&cut.of(plan, index), index..index + 1, room).next_multiple_of(ALIGNMENT);
     let cut = Cut::largest(plan, &plan.steps[index], SLICES, |cut| entries(cut) <= room.entries / 2)?;
     Some(Part { steps: index..index + 1, cut: Some(cut), entries: entries(cut) })
 }
 
-/// Entries that some steps take together.
+/// Returns the entries of device memory that some steps take together.
 fn extent(plan: &EliminationPlan, steps: Range<usize>, room: Room) -> u64 {
     Program::part(plan, steps, Room { entries: 0, ..room }, &Chip::default())
         .map_or_else(|entries| entries, |program| program.entries)

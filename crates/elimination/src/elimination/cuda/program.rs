@@ -1,9 +1,8 @@
-//! A plan as a device executes it: tables in one piece of memory, steps in levels, launches.
+//! A plan in the form that a device executes: tables in one piece of memory, steps in levels, launches.
 //!
-//! The device makes the messages of the plan, each by one step from the same tables as the CPU. Beyond the plan there
-//! are *pre-joins*: where inputs of a step share most of their variables, a table of their sums is made first, small
-//! against the step itself. Sums of capped entries may be taken in any order (see kernels/bucket.cu), so no message
-//! changes.
+//! The device makes the messages of the plan, each by one step from the same tables as the CPU. In addition there are
+//! *pre-joins*: if inputs of a step share most of their variables, a table of their sums, small compared to the step
+//! itself, is made first. Capped entries may be added in any order (see kernels/bucket.cu), so no message changes.
 
 mod back;
 mod describe;
@@ -24,7 +23,7 @@ pub use pairs::{Expected, Pairing};
 use std::ops::Range;
 pub use table::{Content, DeviceTable};
 
-/// Entries that tables begin at multiples of.
+/// Tables begin at multiples of this number of entries.
 pub(crate) const ALIGNMENT: u64 = 64;
 
 /// A step of the device.
@@ -32,39 +31,41 @@ pub(crate) const ALIGNMENT: u64 = 64;
 struct Task {
     output: usize,
     inputs: Vec<usize>,
-    /// The positions that are folded over, ascending; none for a pre-join.
+    /// The positions that are folded over, ascending; empty for a pre-join.
     folded: Scope,
-    /// Parts that these combinations are cut into: the last position of the output where they are several.
+    /// Number of parts into which the folded combinations are divided. If there are several, the output's last position
+    /// is the part.
     parts: u32,
     level: u32,
-    /// Combinations of the plan's step; none for a pre-join.
+    /// Combinations of the plan's step; 0 for a pre-join.
     work: u64,
-    /// What it makes where that is no sum of products alone.
+    /// The step on probabilities and utilities, if it is not only a sum of products.
     pair: Option<Pair>,
 }
 
-/// What a step on probabilities and utilities makes.
+/// A step on probabilities and utilities.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     role: Role,
-    /// How many of the inputs, after those that are multiplied, are added up.
+    /// Number of the inputs, after those that are multiplied, that are added up.
     sums: u32,
-    /// Whether the last input is a second table that it makes.
+    /// Whether the last input is a second table that the step makes.
     also: bool,
-    /// Relative differences: up to the first the first of several values is chosen, beyond the second that is certain.
+    /// Relative differences. The first of several values within `tie` is chosen; a choice is certain if it differs by
+    /// more than `margin`.
     tie: f64,
     margin: f64,
 }
 
 impl Task {
-    /// The tables that it makes.
+    /// Returns the tables that the step makes.
     fn made(&self) -> impl Iterator<Item = usize> {
         let second = self.inputs.last().filter(|_| self.pair.is_some_and(|pair| pair.also)).copied();
         [self.output].into_iter().chain(second)
     }
 }
 
-/// A table that is settled once it is made: divided by another and scaled.
+/// A table that is settled once it is made: divided by another table, if given, and scaled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settled {
     pub table: usize,
@@ -75,20 +76,20 @@ pub(crate) struct Settled {
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
     pub variant: Variant,
-    /// The step that is made in tiles, alone in its launch.
+    /// The step that is made in tiles, which is alone in its launch; `None` for other kernels.
     pub tiled: Option<usize>,
     pub first: u32,
     pub blocks: u32,
-    /// Of its steps.
+    /// The level of the steps.
     pub level: u32,
-    /// Combinations of the plan that it completes.
+    /// Combinations of the plan that the launch completes.
     pub work: u64,
 }
 
-/// What a program may take and should leave.
+/// Limits of a program, and whether it keeps messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Room {
-    /// Whether messages stay.
+    /// Whether messages are kept.
     pub keep_messages: bool,
     /// Bytes of an entry.
     pub bytes: u64,
@@ -96,10 +97,10 @@ pub struct Room {
     pub entries: u64,
 }
 
-/// Everything that the device needs to know.
+/// A program of a device: tables, descriptors of steps, and launches.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// What it was made for.
+    /// The limits with which the program was made.
     pub room: Room,
     /// All tables.
     pub tables: Vec<DeviceTable>,
@@ -107,53 +108,53 @@ pub struct Program {
     pub messages: Vec<usize>,
     /// Entries of device memory.
     pub entries: u64,
-    /// Where the constants lie: the messages without variables.
+    /// The range of the constants, the messages without variables, in device memory.
     pub constants: Range<u64>,
-    /// Where the messages lie, constants included, if the plan keeps them.
+    /// The range of all tables that are kept, constants included, in device memory.
     pub kept: Range<u64>,
-    /// By step.
+    /// Descriptors of the steps of single outputs.
     pub(crate) steps: Vec<StepWords>,
-    /// Steps made in tiles.
+    /// Descriptors of the steps made in tiles.
     pub(crate) tiled: Vec<BoxWords>,
-    /// By block of the others, its step.
+    /// By block of the steps of single outputs, the step.
     pub map: Vec<u32>,
-    /// The variables of all steps.
+    /// The digits of all steps.
     pub(crate) digits: Vec<DigitWords>,
-    /// The tables that all steps read.
+    /// The inputs of all steps.
     pub(crate) inputs: Vec<InputWords>,
-    /// Strides of these.
+    /// The strides of the inputs and outputs of all steps, in bytes, and of their folds, in entries.
     pub strides: Vec<u64>,
-    /// Tables that are folded.
+    /// The axes over which steps fold.
     pub(crate) folds: Vec<FoldWords>,
     /// Tables that are settled once they are made.
     pub(crate) settled: Vec<SettledWords>,
-    /// By block of those that settle tables, its table.
+    /// By block of the kernels that settle tables, the table.
     pub settled_map: Vec<u32>,
-    /// In this order.
+    /// The launches in the order of their execution.
     pub launches: Vec<Launch>,
     /// Combinations that the host did while it filled tables.
     pub filled: u64,
-    /// Domain sizes by position; beyond the plan's, numbers of parts.
+    /// Domain sizes by position; beyond the plan's positions, numbers of parts.
     domains: Vec<u32>,
-    /// Tables that are settled; the place of each is that of its range.
+    /// Tables that are settled; the index of each is the index of its range.
     settling: Vec<Settled>,
-    /// Tables that stay, besides messages.
+    /// Tables that are kept besides messages.
     results: Vec<usize>,
     /// The level after which further steps begin.
     floor: u32,
 }
 
 impl Program {
-    /// Lays out a plan for a device; nothing here needs it.
+    /// Lays out a plan for a device; no device is needed for that.
     ///
     /// # Errors
-    /// The entries that it takes where those are more.
+    /// Returns the number of entries of device memory that the plan takes, if `room` has fewer.
     pub fn new(plan: &EliminationPlan, room: Room, chip: &Chip) -> Result<Program, u64> {
         Program::part(plan, 0..plan.steps.len(), room, chip)
     }
 
-    /// Lays out some steps of a plan, which take the messages of earlier ones from the host. Its messages are those of
-    /// these steps.
+    /// Lays out some steps of a plan, to which the host supplies the messages of earlier steps. The program's messages
+    /// are those of these steps.
     pub fn part(plan: &EliminationPlan, steps: Range<usize>, room: Room, chip: &Chip) -> Result<Program, u64> {
         let mut program = Program::empty(plan, room);
         let mut tasks = Vec::new();
@@ -168,8 +169,8 @@ impl Program {
         Program { room, domains: plan.domains.clone(), ..Program::default() }
     }
 
-    /// Adds the step that makes a message, and returns the tables that it joins. Messages before step `begin` come from
-    /// the host.
+    /// Adds the step that makes a message, and returns the tables that it joins. The host supplies messages of steps
+    /// before `begin`.
     fn step(&mut self, step: &Step, begin: usize, tasks: &mut Vec<Task>) -> Vec<usize> {
         if let (true, Some(source @ Source::Function(_))) = (step.lowered, step.inputs.first().map(|i| i.source)) {
             let table = self.table(step.scope.clone(), Content::Source(source), 0);
@@ -209,7 +210,7 @@ impl Program {
         self.tables.len() - 1
     }
 
-    /// A step that makes a new table.
+    /// Adds a step that makes a new table, and returns the table.
     fn task(&mut self, scope: Scope, inputs: Vec<usize>, folded: Scope, work: u64, tasks: &mut Vec<Task>) -> usize {
         let level = inputs.iter().map(|&input| self.tables[input].made).max().unwrap_or(0).max(self.floor) + 1;
         for &input in &inputs {
@@ -220,12 +221,12 @@ impl Program {
         output
     }
 
-    /// The number of combinations of some positions.
+    /// Returns the number of combinations of some positions, saturating.
     fn size(&self, scope: &[u32]) -> u64 {
         scope.iter().fold(1u64, |size, &p| size.saturating_mul(u64::from(self.domains[p as usize])))
     }
 
-    /// The kernels that it takes.
+    /// Returns the kernels that the program needs.
     pub fn variants(&self) -> Vec<Variant> {
         let mut variants: Vec<Variant> = Vec::new();
         for launch in &self.launches {
@@ -238,12 +239,12 @@ impl Program {
 }
 
 impl Gpu {
-    /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
+    /// Returns the bytes of device memory that a plan takes: its tables, all functions at a time, and pre-joins.
     pub fn bytes(plan: &Plan) -> u64 {
         Gpu::bytes_of(plan, plan.placement.keep_messages, plan.costs.width.bytes())
     }
 
-    /// Whether a device with so many bytes of free memory can hold a plan whose messages are not kept.
+    /// Returns whether a device with `bytes` bytes of free memory can hold a plan whose messages are not kept.
     pub(crate) fn holds(plan: &EliminationPlan, entry_bytes: u64, bytes: u64) -> bool {
         let room = Room { keep_messages: false, bytes: entry_bytes, entries: bytes / entry_bytes };
         Program::new(plan, room, &Chip::default()).is_ok()
@@ -251,7 +252,7 @@ impl Gpu {
 
     pub(super) fn bytes_of(plan: &EliminationPlan, keep_messages: bool, entry_bytes: u64) -> u64 {
         let room = Room { keep_messages, bytes: entry_bytes, entries: 0 };
-        // it is laid out as far as its size
+        // the error is the size
         let program = Program::new(plan, room, &Chip::default());
         program.map_or_else(|entries| entries, |program| program.entries).saturating_mul(entry_bytes)
     }

@@ -1,4 +1,4 @@
-//! Sums of products on a device in both directions: messages, and what all else comes to.
+//! Sum-product propagation on a device in both directions: messages to the roots, and outside aggregates back.
 
 use super::execution::lay_out;
 use super::gpu::Gpu;
@@ -12,7 +12,7 @@ use crate::elimination::plan::EliminationPlan;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Both directions of a propagation, wherever they run.
+/// Both directions of a propagation, on a device or an emulator.
 #[derive(Debug)]
 pub struct Propagation<M = Running> {
     machine: M,
@@ -21,14 +21,14 @@ pub struct Propagation<M = Running> {
 }
 
 impl Propagation {
-    /// Bytes of device memory that it takes; none where it is too large for any.
+    /// Returns the bytes of device memory that a propagation takes; `None` if it is too large for any device.
     pub fn bytes(plan: &EliminationPlan, wanted: &[Wanted], kept: &[u32]) -> Option<u64> {
         let room = Room { keep_messages: false, bytes: size_of::<f64>() as u64, entries: 0 };
         let entries = Back::new(plan, wanted, kept, room, &Chip::default()).map_or_else(|entries| entries, |_| 0);
         entries.checked_mul(room.bytes)
     }
 
-    /// Puts everything on a device; `None` where it does not fit into its free memory.
+    /// Copies all tables to a device; `None` if they do not fit into its free memory.
     pub fn new(
         gpu: &Arc<Gpu>,
         task: Task<'_, SumProduct>,
@@ -45,7 +45,7 @@ impl Propagation {
         Ok(Some(Propagation { machine, steps, turn }))
     }
 
-    /// Waits for its kernels, and records the launches of both directions. False where `stop` was set before.
+    /// Waits for the kernels and records the launches of both directions. Returns false if `stop` was set before.
     pub fn ready(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
         let ready = self.machine.ready(stop)?;
         if ready {
@@ -54,49 +54,51 @@ impl Propagation {
         Ok(ready)
     }
 
-    /// Milliseconds of the device for both directions, the median of `repeats` after one that is not counted.
+    /// Returns the device time of both directions in milliseconds: the median of `repeats` after one that does not
+    /// count.
     pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
         self.machine.time(repeats)
     }
 
-    /// How many launches both directions take.
+    /// Returns the number of launches of both directions.
     pub fn launches(&self) -> usize {
         self.machine.program().launches.len()
     }
 }
 
 impl<M: Machine> Propagation<M> {
-    /// On a machine that has the program of both directions.
+    /// Creates a propagation on a machine that has the program of both directions.
     pub fn over(machine: M, steps: Vec<BackStep>, turn: usize) -> Self {
         Propagation { machine, steps, turn }
     }
 
-    /// Where the results of the steps are.
+    /// Returns the locations of the steps' results.
     pub fn steps(&self) -> &[BackStep] {
         &self.steps
     }
 
-    /// Makes the messages. False where `stop` was set before they were there.
+    /// Makes the messages. Returns false if `stop` was set before that was done.
     pub fn collect(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
         self.machine.run(0..self.turn, stop)
     }
 
-    /// Makes what all else comes to, once there are the messages; the same.
+    /// Makes the outside aggregates, after [`Propagation::collect`]. Returns false if `stop` was set before that was
+    /// done.
     pub fn distribute(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
         self.machine.run(self.turn..self.machine.program().launches.len(), stop)
     }
 
-    /// What was measured of the tables that were settled so far.
+    /// Returns the measured ranges of the tables that were settled so far.
     pub fn ranges(&self) -> Result<Vec<Bits>, DeviceError> {
         self.machine.ranges()
     }
 
-    /// The messages without variables, in the order of their steps.
+    /// Returns the messages without variables, in the order of their steps.
     pub fn constants(&self) -> Result<Vec<f64>, DeviceError> {
         self.machine.entries(self.machine.program().constants.clone())
     }
 
-    /// The values of the steps for which they were wanted.
+    /// Returns, for each step, its aggregate by values if wanted.
     pub fn values(&self) -> Result<Vec<Option<Vec<f64>>>, DeviceError> {
         let program = self.machine.program();
         Ok(program.values(&self.steps, &self.machine.entries(program.kept.clone())?))

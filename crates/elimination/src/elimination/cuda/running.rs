@@ -1,4 +1,4 @@
-//! Programs on sums of products: the device runs them, the host asks for what they came to.
+//! Sum-product programs: a machine runs them, and the host reads their results.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -13,21 +13,21 @@ use crate::tensor::storage::Storage;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bits of the largest entry of a table and inverted ones of its least but 0, before it was scaled.
+/// The bits of the largest entry of a table and the inverted bits of its smallest positive entry, before scaling.
 pub(crate) type Bits = [u64; 2];
 
-/// What runs a program.
+/// A device or an emulator that runs a program.
 pub trait Machine {
-    /// The program.
+    /// Returns the program.
     fn program(&self) -> &Program;
 
-    /// Runs some launches to their end. False where `stop` was set before that.
+    /// Runs some launches to their end. Returns false if `stop` was set before that.
     fn run(&mut self, launches: Range<usize>, stop: &Stop) -> Result<bool, DeviceError>;
 
-    /// What was measured of the tables that were settled so far.
+    /// Returns the measured ranges of the tables that were settled so far.
     fn ranges(&self) -> Result<Vec<Bits>, DeviceError>;
 
-    /// Entries of its memory.
+    /// Returns a range of entries of its memory.
     fn entries(&self, range: Range<u64>) -> Result<Vec<f64>, DeviceError>;
 }
 
@@ -35,14 +35,15 @@ pub trait Machine {
 #[derive(Debug)]
 pub struct Running {
     gpu: Arc<Gpu>,
-    /// Pieces of the launches that are given to the device together. Before the memory that they use.
+    /// Ranges of launches that are submitted to the device together. Declared before the memory that they use, so that
+    /// they are dropped first.
     recorded: Vec<(Range<usize>, Recorded)>,
     loaded: Loaded<SumProduct>,
     memory: CudaSlice<f64>,
 }
 
 impl Running {
-    /// Puts everything on a device; the host says what it fills in.
+    /// Copies all tables to a device; `table` returns the entries that the host fills in.
     pub fn new(
         gpu: &Arc<Gpu>,
         program: Program,
@@ -53,7 +54,7 @@ impl Running {
         Ok(Running { gpu: gpu.clone(), recorded: Vec::new(), loaded, memory })
     }
 
-    /// Waits for its kernels. False where `stop` was set before they were there.
+    /// Waits for the kernels. Returns false if `stop` was set before they were compiled.
     pub fn ready(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
         for index in 0..self.loaded.program.launches.len() {
             while !self.loaded.ready(&self.gpu, index)? {
@@ -66,7 +67,7 @@ impl Running {
         Ok(true)
     }
 
-    /// Records the launches of some directions, each at once unless it takes long. Its kernels must be there.
+    /// Records the launches of two directions, each in one piece unless it takes long. The kernels must be compiled.
     pub fn record(&mut self, directions: [Range<usize>; 2]) -> Result<(), DeviceError> {
         for piece in directions.map(|direction| self.pieces(direction)).concat() {
             let launches = |stream: &CudaStream| piece.clone().try_for_each(|index| self.launch(stream, index));
@@ -76,8 +77,8 @@ impl Running {
         Ok(())
     }
 
-    /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted. What the
-    /// host fills in stays, so that each makes the same tables.
+    /// Returns the device time of all recorded launches in milliseconds: the median of `repeats` after one that does
+    /// not count. Tables that the host filled are kept, so each repetition makes the same tables.
     pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
         let (gpu, recorded) = (self.gpu.clone(), &mut self.recorded);
         gpu.cuda().median_ms(1, repeats, || recorded.iter_mut().try_for_each(|(_, piece)| piece.launch(gpu.cuda())))
@@ -85,11 +86,11 @@ impl Running {
 
     fn launch(&self, stream: &CudaStream, index: usize) -> Result<(), DeviceError> {
         let memory = self.gpu.cuda().address(&self.memory);
-        // SAFETY: the memory was made for the program.
+        // SAFETY: the memory was allocated for the program.
         unsafe { self.loaded.launch(stream, index, memory) }
     }
 
-    /// Launches in pieces that each take the device some milliseconds, if there is so much to do.
+    /// Divides launches into pieces that each take the device some milliseconds, if there is enough work.
     fn pieces(&self, launches: Range<usize>) -> Vec<Range<usize>> {
         let (mut pieces, mut begin, mut work) = (Vec::new(), launches.start, 0);
         for index in launches.clone() {

@@ -1,4 +1,4 @@
-//! Semirings as kernels have them.
+//! Semirings that the kernels support.
 
 #![allow(unsafe_code, reason = "types that kernels are given")]
 
@@ -6,9 +6,9 @@ use crate::algebra::{CostEntry, Counting, Entry, MinSum, Semiring, SumProduct};
 use crate::device::shared::{DeviceStruct, assertions, device_structs};
 use crate::device::{DeviceRepr, ValidAsZeroBits};
 
-/// An entry on both sides.
+/// An entry type of both host and device.
 pub trait Element: Entry + DeviceRepr + ValidAsZeroBits {
-    /// Its C type.
+    /// The C type.
     const NAME: &'static str;
 }
 impl Element for i32 {
@@ -24,22 +24,22 @@ impl Element for f64 {
     const NAME: &'static str = "double";
 }
 
-/// A semiring that kernels know (kernels/semiring.cuh).
+/// A semiring that the kernels support (kernels/semiring.cuh).
 pub trait DeviceSemiring: Semiring<Entry: Element> {
-    /// What kernels are given of it.
+    /// The argument by which kernels receive the semiring.
     type Words: DeviceRepr;
-    /// Its type there.
+    /// Returns its C++ type.
     fn name() -> String;
-    /// What kernels are given.
+    /// Returns the argument for the kernels.
     fn words(self) -> Self::Words;
-    /// Whether its entries are costs, of whose messages kernels/assign.cu makes assignments.
+    /// Returns whether its entries are costs, from whose messages kernels/assign.cu decodes assignments.
     fn is_costs() -> bool {
         false
     }
 }
 
 #[doc(hidden)]
-// SAFETY: one number, as the kernels have it.
+// SAFETY: the type is one number, as in the kernels.
 unsafe impl<E: Element> DeviceRepr for MinSum<E> {}
 impl<E: CostEntry + Element> DeviceSemiring for MinSum<E> {
     type Words = Self;
@@ -60,7 +60,7 @@ impl<E: CostEntry + Element> DeviceStruct for MinSum<E> {
 }
 
 #[doc(hidden)]
-// SAFETY: one number, as the kernels have it.
+// SAFETY: the type is one number, as in the kernels.
 unsafe impl DeviceRepr for Counting {}
 impl DeviceSemiring for Counting {
     type Words = Self;

@@ -1,34 +1,35 @@
-//! What a step computes, as sizes and strides, and what a device has for it.
+//! The sizes and strides of a step, and the limits of kernels and devices.
 
 use crate::device::Info;
 
-/// Threads of a block.
+/// Number of threads of a block.
 pub(crate) const THREADS: u32 = 256;
-/// Threads of a block of a step that is made in tiles.
+/// Number of threads of a block of a step that is made in tiles.
 pub(crate) const TILE_THREADS: u32 = 256;
-/// Inputs that a kernel takes.
+/// Largest number of inputs of a kernel.
 pub(crate) const INPUTS: usize = 12;
-/// Digits of a message: one of more has no room anywhere, as each has two values and more.
+/// Largest number of digits of a message. A message of more digits fits no memory, because each has two or more values.
 pub(crate) const DIGITS: usize = 40;
-/// Digits of a message that is made in tiles.
+/// Largest number of digits of a message that is made in tiles.
 pub(crate) const TILE_DIGITS: usize = 12;
-/// Bytes that the threads of a block may span in a table: their offsets have 32 bits.
+/// Bytes that the threads of a block may span in a table, because their offsets have 32 bits.
 const SPAN: u64 = u32::MAX as u64;
-/// Threads that keep every multiprocessor of a large device busy.
+/// Number of threads that keep every multiprocessor of a large device busy.
 pub(crate) const BUSY: u64 = 1 << 16;
-/// The least compute capability that copies to shared memory by itself.
+/// The least compute capability with asynchronous copies to shared memory, times ten.
 const ASYNCHRONOUS: i32 = 80;
-/// Joint entries below which a box of stages is not worth its kernel, which takes a second to compile.
+/// Combinations below which a staged box does not pay, because its kernel takes a second to compile.
 const STAGED: u64 = 1 << 25;
-/// Capped entries that add up within the entry type (see `Plan::new`): so many inputs need no cap on the way.
+/// Number of capped entries whose sum fits the entry type (see `Plan::new`): up to this many inputs are added up
+/// without clamping in between.
 pub(crate) const TERMS: usize = 5;
-/// Inputs of a group that kernels are compiled for.
+/// Largest number of inputs of a group for which kernels are compiled.
 pub(crate) const FEW: usize = 3;
-/// Entries of a block that settles a table.
+/// Number of entries that a block settles.
 pub(crate) const SETTLED: u64 = 4096;
 
-/// A digit of a message: how many values, and from one value to the next in the message and in each input (entries;
-/// 0 where the input does not read it).
+/// A digit of a message: its number of values, and the distance from one value to the next in the message and in each
+/// input (in entries; 0 if the input does not read the digit).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Digit {
     pub size: u32,
@@ -36,22 +37,23 @@ pub(crate) struct Digit {
     pub inputs: Vec<u64>,
 }
 
-/// What a step computes, as sizes and strides in entries. Digits go from the slowest to the fastest.
+/// The sizes and strides of a step, in entries. Digits are ordered from the slowest to the fastest.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
-    /// Values of the variable that the minimum is taken over.
+    /// Number of values of the folded variable.
     pub domain: u32,
-    /// By input, from one of these values to the next.
+    /// By input, the distance from one of these values to the next.
     pub slabs: Vec<u64>,
     pub digits: Vec<Digit>,
-    /// Digits that are folded over besides, slower than that variable.
+    /// Further digits that are folded over, slower than that variable.
     pub outer: Vec<Digit>,
-    /// Parts that the folded combinations are cut into, and from one part of an output to the next.
+    /// Number of parts into which the folded combinations are divided. `part` is the distance from one part of an
+    /// output to the next.
     pub parts: u32,
     pub part: u64,
 }
 
-/// Joins neighbouring digits that every table counts through in one go, and drops those of one value.
+/// Merges neighbouring digits over which every table is contiguous, and removes digits of one value.
 pub(crate) fn merge(mut digits: Vec<Digit>) -> Vec<Digit> {
     digits.retain(|digit| digit.size > 1);
     let mut merged: Vec<Digit> = Vec::with_capacity(digits.len());
@@ -71,18 +73,18 @@ pub(crate) fn merge(mut digits: Vec<Digit>) -> Vec<Digit> {
 }
 
 impl Shape {
-    /// With its digits [merged](merge).
+    /// Returns the shape with its digits [merged](merge).
     pub fn merged(self) -> Shape {
         Shape { digits: merge(self.digits), ..self }
     }
 
-    /// Combinations that are folded to an output.
+    /// Returns the number of combinations that are folded to an output.
     pub fn folded(&self) -> u64 {
         self.outer.iter().fold(self.domain.into(), |product, digit| product.saturating_mul(digit.size.into()))
     }
 
-    /// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, at multiples
-    /// of so many entries. The digit may then be rounded up: rows that are so far apart have room behind them.
+    /// Returns whether every table that reads the fastest digit has `run` values of it adjacent, at multiples of `run`
+    /// entries. The digit may then be rounded up, because the gap after each row has room.
     pub fn runs(&self, run: u32) -> bool {
         let Some((fastest, slower)) = self.digits.split_last() else { return false };
         let aligned = |stride: u64| stride.is_multiple_of(u64::from(run));
@@ -99,31 +101,31 @@ impl Shape {
     }
 }
 
-/// What a cut depends on of a device.
+/// The properties of a device on which the division of steps depends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chip {
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub multiprocessors: u32,
-    /// Bytes of shared memory that a block may take; none where copies to it do not run by themselves.
+    /// Bytes of shared memory that a block may take; 0 if the device has no asynchronous copies to shared memory.
     pub shared: u32,
-    /// Joint entries from which a step is worth a kernel for its box.
+    /// Combinations from which on a step is worth a staged kernel of its own.
     pub staged: u64,
 }
 
 impl Chip {
-    /// The chip of a device.
+    /// Returns the properties of a device.
     pub fn new(info: &Info) -> Chip {
         let shared = if info.architecture >= ASYNCHRONOUS { info.shared_memory } else { 0 };
         Chip { multiprocessors: info.multiprocessors, shared, staged: STAGED }
     }
 }
 
-/// Values made for each value wanted, where tiles of `tile` cover `size`.
+/// Returns the number of values made for each value needed, if tiles of `tile` values cover `size` values.
 pub(crate) fn waste(size: u32, tile: u32) -> f64 {
     f64::from(size.div_ceil(tile) * tile) / f64::from(size)
 }
 
-/// Whether a block that covers so many values of each digit stays within the offsets that threads have.
+/// Returns whether a block that covers `values` values of each digit stays within the threads' offsets.
 pub(crate) fn within(shape: &Shape, bytes: u64, values: impl Fn(usize) -> u32) -> bool {
     (0..shape.slabs.len()).all(|input| {
         let reach = |(number, digit): (usize, &Digit)| digit.inputs[input].saturating_mul(u64::from(values(number)));
@@ -132,7 +134,7 @@ pub(crate) fn within(shape: &Shape, bytes: u64, values: impl Fn(usize) -> u32) -
     })
 }
 
-/// Tiles of a box along a digit of `units`: about `wanted`, more where that wastes less.
+/// Returns the number of tiles of a box along a digit of `units` tiles: about `wanted`, more if that wastes less.
 pub(crate) fn extent(units: u32, wanted: u32, most: u32) -> u32 {
     let (wanted, most) = (wanted.clamp(1, most), most.min(wanted.saturating_mul(2)).max(1));
     if units <= most {

@@ -1,15 +1,15 @@
-//! Which box of outputs a block of the staged kernel makes: by a model of the time of a step.
+//! Choice of the box of outputs that a block of the staged kernel makes, by a model of the time of a step.
 //!
 //! The terms are those of kernels/staged.cu. The weights are fitted to some hundred boxes of buckets of three and four
-//! inputs on an H200 (results/notes/bucket-cuda.md). They decide nothing but speed.
+//! inputs on an H200 (results/notes/bucket-cuda.md). They affect nothing but speed.
 
 use super::cuts::{Cuts, Geometry, cut};
 use super::shape::{Chip, FEW, Shape, TERMS, waste, within};
 use super::variant::{ENTRY, GROUPS, STAGES, Staged, Variant};
 
-/// Entries of a copy; boxes begin at multiples of so many along the fastest digit.
+/// Number of entries of a copy; boxes begin at multiples of it along the fastest digit.
 pub(crate) const PIECE: u32 = 4;
-/// Register tiles.
+/// Register tiles: values along three digits.
 const TILES: [[u32; 3]; 11] = [
     [2, 2, 2],
     [3, 3, 3],
@@ -23,46 +23,46 @@ const TILES: [[u32; 3]; 11] = [
     [5, 5, 5],
     [9, 3, 3],
 ];
-/// Tiles whose boxes are looked at.
+/// Number of tiles whose boxes are compared.
 const FINALISTS: usize = 12;
-/// Neighbours along the fastest digit: rows of whole multiples of 64 bytes were the fastest.
+/// Numbers of adjacent entries along the fastest digit: rows of whole multiples of 64 bytes were the fastest.
 const LANES: [u32; 5] = [16, 32, 64, 128, 256];
-/// Threads of a block.
+/// Number of threads of a block.
 const THREADS: std::ops::RangeInclusive<u32> = 96..=640;
-/// Warps of a multiprocessor, at least.
+/// Least number of warps of a multiprocessor.
 const WARPS: u32 = 12;
-/// Registers of a scheduler and schedulers of a multiprocessor; registers of a thread besides tile and rows.
+/// Registers of a scheduler, schedulers of a multiprocessor, and registers of a thread besides tile and rows.
 const REGISTERS: u32 = 16384;
 const SCHEDULERS: u32 = 4;
 const SCALARS: u32 = 10;
-/// Clocks of a warp's load from a stage, of a row's copy, of each 128 bytes that it touches, and of a warp's writing
-/// of an output.
+/// Clocks of a warp's load from a stage, of a row's copy, of each 128 bytes that the copy touches, and of writing a
+/// warp's output.
 const LOAD: f64 = 0.77;
 const ROW: f64 = 0.31;
 const LINE: f64 = 1.0;
 const WRITE: f64 = 12.3;
-/// Bytes that a multiprocessor gets from the second-level cache in a clock.
+/// Bytes that a multiprocessor receives from the second-level cache in a clock.
 const LINK: f64 = 25.0;
 /// Clocks that a multiprocessor waits at each value of the eliminated variable, and for each block.
 const SLAB: f64 = 540.0;
 const ROUND: f64 = 3600.0;
-/// What an output costs besides loads, in loads, where tiles are compared.
+/// Cost of an output besides loads, in loads, for the comparison of tiles.
 const OUTPUT: f64 = 1.0;
 /// Bytes of shared memory that a block takes besides its stages.
 const RESERVED: u32 = 1024;
 
-/// A tile along certain digits: a candidate.
+/// A candidate: a register tile along certain digits.
 #[derive(Clone, Debug)]
 struct Tile {
     tile: [u32; 3],
     digits: [usize; 3],
     groups: [Vec<usize>; 3],
-    /// Loads of an output, and what is made for nothing.
+    /// Loads of an output, including outputs made twice.
     cost: f64,
 }
 
-/// Cuts a step for the staged kernel. None where it cannot make the step: all inputs must have rows along the fastest
-/// digit, which share two digits of a tile.
+/// Divides a step for the staged kernel. `None` if the kernel cannot make the step: all inputs must have rows along the
+/// fastest digit and read at most two digits of the tile.
 pub(crate) fn stage(shape: &Shape, bytes: u64, chip: &Chip) -> Option<Geometry> {
     let rows = shape.runs(PIECE) && shape.digits.last()?.inputs.iter().all(|&stride| stride == 1);
     if !rows || bytes != u64::from(ENTRY) || shape.slabs.len() > TERMS || chip.shared == 0 {
@@ -76,7 +76,7 @@ pub(crate) fn stage(shape: &Shape, bytes: u64, chip: &Chip) -> Option<Geometry> 
     Some(tile.geometry(shape, staged))
 }
 
-/// All tiles that a shape allows.
+/// Returns all tiles that a shape permits.
 fn tiles(shape: &Shape) -> Vec<Tile> {
     let mut all = Vec::new();
     let Some(free) = shape.digits.len().checked_sub(1) else { return all };
@@ -93,12 +93,12 @@ fn tiles(shape: &Shape) -> Vec<Tile> {
 }
 
 impl Tile {
-    /// How many inputs each group has.
+    /// Returns the number of inputs of each group.
     fn inputs(&self) -> [u32; 3] {
         [0, 1, 2].map(|group: usize| self.groups[group].len() as u32)
     }
 
-    /// None where the digits are too short, or an input reads all three of them.
+    /// Creates a candidate; `None` if the digits are too short, or if an input reads all three of them.
     fn new(shape: &Shape, tile: [u32; 3], digits: [usize; 3]) -> Option<Tile> {
         let size = |place: usize| shape.digits[digits[place]].size;
         if (0..3).any(|place| size(place) < tile[place]) {
@@ -108,7 +108,7 @@ impl Tile {
         let mut loads = 0;
         for input in 0..shape.slabs.len() {
             let reads = |place: usize| shape.digits[digits[place]].inputs[input] != 0;
-            // of the groups that cover what it reads, the one with the fewest loads
+            // the group with the fewest loads among those that cover the digits that it reads
             let covers = |group: &usize| (0..3).all(|place| !reads(place) || GROUPS[*group].contains(&place));
             let entries = |group: usize| GROUPS[group].iter().map(|&place| tile[place]).product::<u32>();
             let group = (0..3).filter(covers).min_by_key(|&group| entries(group))?;
@@ -123,7 +123,7 @@ impl Tile {
         Some(Tile { tile, digits, groups, cost })
     }
 
-    /// The box of these tiles that takes the least time, and that.
+    /// Returns the fastest box of these tiles, and its time.
     fn best_box(&self, shape: &Shape, chip: &Chip) -> Option<(Staged, f64)> {
         let fastest = shape.digits.last()?.size.next_multiple_of(PIECE);
         let units = [0, 1, 2].map(|place| shape.digits[self.digits[place]].size.div_ceil(self.tile[place]));
@@ -152,7 +152,7 @@ impl Tile {
         best
     }
 
-    /// How many blocks may share a multiprocessor, each keeping its tile in registers.
+    /// Returns the numbers of blocks that may share a multiprocessor, each with its tile in registers.
     fn resident(&self, staged: &Staged, chip: &Chip) -> impl Iterator<Item = u32> {
         let shared = staged.shared(&self.inputs());
         let warps = staged.threads().div_ceil(32);
@@ -167,13 +167,13 @@ impl Tile {
         })
     }
 
-    /// The time of a step, in clocks of a multiprocessor.
+    /// Returns the time of a step, in clocks of a multiprocessor.
     fn time(&self, shape: &Shape, staged: &Staged, chip: &Chip) -> f64 {
         let boxes = |digit: usize| f64::from(shape.digits[digit].size.div_ceil(self.values(shape, staged, digit)));
         let boxes: f64 = (0..shape.digits.len()).map(boxes).product();
         let busiest = (boxes / f64::from(chip.multiprocessors)).ceil();
         let rounds = (busiest / f64::from(staged.blocks)).max(1.0);
-        // the fullest scheduler counts
+        // the fullest scheduler limits the time
         let warps = (staged.blocks * staged.threads().div_ceil(32)).div_ceil(SCHEDULERS) * SCHEDULERS;
         let warps = f64::from(warps) / f64::from(staged.blocks);
         let bytes = staged.lanes * ENTRY;
@@ -188,7 +188,7 @@ impl Tile {
         clocks.max(copied / LINK)
     }
 
-    /// Values of a box along a digit.
+    /// Returns the number of values of a box along a digit.
     fn values(&self, shape: &Shape, staged: &Staged, digit: usize) -> u32 {
         match self.digits.iter().position(|&own| own == digit) {
             Some(place) => staged.values(place, shape.digits[digit].size),
@@ -201,7 +201,7 @@ impl Tile {
         let fastest = shape.digits.len() - 1;
         let own: Vec<usize> = self.digits.iter().rev().copied().collect();
         let others = (0..=fastest).rev().filter(|digit| !own.contains(digit));
-        // blocks that follow each other share what they read: the tile's digits run fastest
+        // consecutive blocks share inputs: the tile's digits run fastest
         let order: Vec<usize> = own.iter().copied().chain(others).collect();
         let values = |digit: usize| self.values(shape, &staged, digit);
         let last = |digit: usize| match shape.digits[digit].size {

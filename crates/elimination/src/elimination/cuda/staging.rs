@@ -1,7 +1,7 @@
-//! Tables on their way between the host and a device, through page-locked memory.
+//! Copies of tables between the host and a device, through page-locked memory.
 //!
-//! What goes at a time is a *window* of device memory: neighbouring tables, or a piece of a large one. Two buffers take
-//! turns: while one is copied by the device the host works on the other.
+//! A *window* of device memory is copied at a time: neighbouring tables, or a piece of a large one. Two buffers
+//! alternate: while the device copies one, the host works on the other.
 
 use super::gpu::Gpu;
 use super::program::{ALIGNMENT, Content, DeviceTable, Program};
@@ -16,19 +16,19 @@ use crate::threads;
 
 /// Bytes of a buffer. Locking memory takes 0.4 ms a megabyte.
 const BUFFER: usize = 32 << 20;
-/// Entries that a thread copies at a time.
+/// Number of entries that a thread copies at a time.
 const TASK: usize = 1 << 16;
 
 /// A stretch of device memory that is copied at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Its first entry among all, and how many there are.
+    /// Index of its first entry in device memory; `entries` is its number of entries.
     pub at: u64,
     pub entries: u64,
     pub shares: Vec<Share>,
 }
 
-/// What of a table is in a window: entries with the gaps, from one of them on.
+/// The part of a table that is in a window, in entries including gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     pub table: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Share {
     pub entries: u64,
 }
 
-/// Covers some tables, in the order of their places, by windows of up to `most` entries.
+/// Covers some tables, in the order of their positions in memory, by windows of at most `most` entries.
 pub(crate) fn windows(tables: &[DeviceTable], mut chosen: Vec<usize>, most: u64) -> Vec<Window> {
     chosen.sort_by_key(|&table| tables[table].at);
     let mut windows: Vec<Window> = Vec::new();
@@ -44,7 +44,7 @@ pub(crate) fn windows(tables: &[DeviceTable], mut chosen: Vec<usize>, most: u64)
         let (mut from, extent) = (0, tables[table].extent());
         while from < extent {
             let at = tables[table].at + from;
-            // gaps smaller than this hold no other table
+            // smaller gaps contain no other table
             let adjoins = |window: &&mut Window| at - window.at < most && at - window.at - window.entries < ALIGNMENT;
             let window = match windows.last_mut().filter(adjoins) {
                 Some(window) => window,
@@ -64,13 +64,13 @@ pub(crate) fn windows(tables: &[DeviceTable], mut chosen: Vec<usize>, most: u64)
 }
 
 impl DeviceTable {
-    /// Entries of the plan before a place in the table.
+    /// Returns the number of the plan's entries before an offset in the table.
     fn before(&self, place: u64) -> u64 {
         place / self.pitch * self.row + (place % self.pitch).min(self.row)
     }
 }
 
-/// Fills a share of a table; gaps stay as they are.
+/// Fills a share of a table from the stretch of a source; gaps are left unchanged.
 pub(crate) fn gather<E: Copy + Send + Sync>(
     out: &mut [E],
     table: &DeviceTable,
@@ -93,7 +93,7 @@ pub(crate) fn gather<E: Copy + Send + Sync>(
     let _ = threads::map(out.chunks_mut(TASK).enumerate(), fill);
 }
 
-/// Takes a share of a message to where the host has it: a message is one stretch.
+/// Copies a share of a message to the host's table, in which the message is one stretch.
 pub fn scatter<E: Copy + Send + Sync>(share: &[E], table: &DeviceTable, from: u64, stretch: Stretch, target: &mut [E]) {
     let (begin, end) = (table.before(from), table.before(from + share.len() as u64));
     let take = |(task, target): (usize, &mut [E])| {
@@ -110,7 +110,7 @@ pub fn scatter<E: Copy + Send + Sync>(share: &[E], table: &DeviceTable, from: u6
     let _ = threads::map(target.chunks_mut(TASK).enumerate(), take);
 }
 
-/// Two buffers that take turns.
+/// Two buffers that alternate.
 #[derive(Debug)]
 pub(crate) struct Staging<E> {
     buffers: [Pinned<E>; 2],
@@ -118,17 +118,17 @@ pub(crate) struct Staging<E> {
 }
 
 impl<E: Element> Staging<E> {
-    /// Locks the memory.
+    /// Allocates the page-locked buffers.
     ///
     /// # Errors
-    /// The host has not so much to lock.
+    /// Returns an error if the host has too little memory that can be locked.
     pub fn new(cuda: &Cuda) -> Result<Self, DeviceError> {
         let buffer = || cuda.pinned(room::<E>() as usize);
         Ok(Staging { buffers: [buffer()?, buffer()?], turn: 0 })
     }
 
-    /// Gives copies to device memory, `base` entries further on than windows say, to a stream; `fill` writes a window's
-    /// entries. `false` where it was stopped.
+    /// Enqueues copies to device memory, at `base` entries beyond the windows' positions, on a stream. `fill` writes a
+    /// window's entries. Returns `false` if `stop` was set before the end.
     pub fn send(
         &mut self,
         windows: &[Window],
@@ -152,8 +152,8 @@ impl<E: Element> Staging<E> {
         Ok(true)
     }
 
-    /// Copies from device memory, `base` entries further on than windows say, in the order of a stream; `take` has a
-    /// window's entries. `false` where it was stopped.
+    /// Copies from device memory, at `base` entries beyond the windows' positions, in the order of a stream. `take`
+    /// receives a window's entries. Returns `false` if `stop` was set before the end.
     pub fn fetch(
         &mut self,
         windows: &[Window],
@@ -186,23 +186,23 @@ impl<E: Element> Staging<E> {
 }
 
 impl Stretch {
-    /// All entries of a table.
+    /// Returns the stretch of all entries of a table.
     fn whole(table: &DeviceTable) -> Stretch {
         Stretch { offset: 0, length: table.entries.max(1), stride: 0 }
     }
 }
 
-/// Entries of a buffer.
+/// Returns the number of entries of a buffer.
 pub(super) fn room<E>() -> u64 {
     (BUFFER / size_of::<E>()) as u64
 }
 
-/// Whether to lock memory would take longer than the copies.
+/// Returns whether the windows are so small that locking memory would take longer than the copies.
 fn are_few<E>(windows: &[Window]) -> bool {
     windows.iter().map(|window| window.entries).sum::<u64>() <= room::<E>()
 }
 
-/// Device memory for all tables of a program, those of the host filled.
+/// Allocates device memory for all tables of a program, and fills the host's tables.
 pub(super) fn upload<E: Element>(
     gpu: &Gpu,
     program: &Program,
@@ -213,7 +213,7 @@ pub(super) fn upload<E: Element>(
     Ok(memory)
 }
 
-/// Fills the tables of the host in the memory of a program.
+/// Fills the host's tables in the memory of a program.
 pub fn fill<E: Element>(
     gpu: &Gpu,
     program: &Program,
@@ -222,7 +222,7 @@ pub fn fill<E: Element>(
 ) -> Result<(), DeviceError> {
     let (cuda, tables) = (gpu.cuda(), &program.tables);
     let filled: Vec<usize> = (0..tables.len()).filter(|&table| tables[table].content != Content::Made).collect();
-    // a table may be cut by windows: it is laid out once
+    // a table may span several windows, but is laid out once
     let mut last = (usize::MAX, Storage::default());
     let mut fill = |window: &Window, out: &mut [E]| {
         for share in &window.shares {
@@ -248,7 +248,7 @@ pub fn fill<E: Element>(
     staging.send(&windows, memory, 0, cuda.stream(), &Stop::new(), fill).map(drop)
 }
 
-/// Some tables, copied to the host; none where its memory does not take them.
+/// Copies some tables to the host; `None` if the host has too little memory.
 pub(super) fn download<E: Element>(
     gpu: &Gpu,
     tables: &[DeviceTable],

@@ -1,7 +1,8 @@
-//! A plan on a device whose memory does not hold its tables: part by part, with the host as the place of all messages.
+//! Execution of a plan on a device whose memory does not hold its tables: part by part, and the host holds all
+//! messages.
 //!
-//! The slices of a step that is cut take turns in two halves of the memory: while one is computed, the inputs of the
-//! next are copied to the device and the message of the last one back, on a stream of their own.
+//! The slices of a step that is cut alternate between two halves of the memory. While one slice is computed, the inputs
+//! of the next are copied to the device and the message of the last one back, on a separate stream.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -22,61 +23,63 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::sync::Arc;
 
-/// A plan on its way.
+/// The execution of a plan part by part.
 #[derive(Debug)]
 pub struct Streamed<S: DeviceSemiring> {
     gpu: Arc<Gpu>,
     parts: std::vec::IntoIter<Part>,
     open: Option<Open<S>>,
     copies: Arc<CudaStream>,
-    /// Goes before the memory: its buffers wait for their copies.
+    /// Declared before the memory, because its buffers wait for their copies when dropped.
     staging: Staging<S::Entry>,
     memory: CudaSlice<S::Entry>,
     store: Store<S>,
     work_done: u64,
 }
 
-/// A part at work.
+/// The part in progress.
 #[derive(Debug)]
 struct Open<S: DeviceSemiring> {
     part: Part,
-    /// The plan, over the domains of a slice where the part is cut.
+    /// The plan, over the domains of a slice if the part is cut.
     plan: EliminationPlan,
     loaded: Loaded<S>,
     /// By table, the functions laid out.
     functions: Vec<Storage<S::Entry>>,
-    /// The slice at work and how many there are; whether its inputs were sent, and the next of its launches.
+    /// The slice in progress. `slices` is the number of slices, `sent` whether the inputs of the slice were sent, and
+    /// `launch` its next launch.
     slice: u64,
     slices: u64,
     sent: bool,
     launch: usize,
-    /// The slice before, whose message is still on the device.
+    /// The previous slice, if its message is still on the device.
     pending: Option<u64>,
-    /// By half of the memory: where the stretches begin that its tables hold, and the end of its last launches.
+    /// By half of the memory, the offset of the stretch that each table holds. `computed` marks the end of the half's
+    /// last launches.
     held: [Vec<Option<u64>>; 2],
     computed: [Option<CudaEvent>; 2],
-    /// Combinations done before it.
+    /// Combinations done before this part.
     work_before: u64,
 }
 
 impl<S: DeviceSemiring> Open<S> {
-    /// The step that is cut, and where a slice of it begins.
+    /// Returns where a slice of the cut step begins; empty if the part is not cut.
     fn begin(&self, whole: &EliminationPlan, slice: u64) -> Vec<(u32, u64)> {
         let step = &whole.steps[self.part.steps.start];
         self.part.cut.map_or_else(Vec::new, |cut| cut.begin(whole, step, slice))
     }
 
-    /// Which half of the memory a slice takes, and where that begins.
+    /// Returns the half of the memory that a slice takes, and the index of its first entry.
     fn place(&self, slice: u64) -> (usize, u64) {
         ((slice % 2) as usize, slice % 2 * self.part.entries)
     }
 }
 
 impl<S: DeviceSemiring> Streamed<S> {
-    /// Shares a plan out and takes memory on both sides.
+    /// Divides a plan into parts and allocates memory on host and device.
     ///
     /// # Errors
-    /// The device's, and a plan that the host's memory does not hold either.
+    /// Returns an error of the device, or an error if the host's memory does not hold the plan either.
     pub fn new(gpu: &Arc<Gpu>, task: Task<'_, S>) -> Result<Self, DeviceError> {
         let Task { plan, placement, .. } = task;
         let (free, bytes) = (gpu.budget()?, size_of::<S::Entry>() as u64);
@@ -89,7 +92,7 @@ impl<S: DeviceSemiring> Streamed<S> {
                 plan.name()
             )));
         }
-        // a part's messages are all copied back
+        // all messages of a part are copied back
         let room = Room { keep_messages: true, bytes, entries: free / bytes };
         let parts = parts(plan, room).ok_or_else(|| {
             DeviceError::Unusable(format!(
@@ -119,7 +122,7 @@ impl<S: DeviceSemiring> Streamed<S> {
             self.store.place(index, message.unwrap_or_else(|| Storage::new(step.entries as usize)));
         }
         if part.entries == 0 {
-            // the host has made all of it
+            // the host has computed the part's only step
             device = first..first;
         }
         let room = Room { keep_messages: true, bytes: size_of::<S::Entry>() as u64, entries: part.entries };
@@ -145,7 +148,7 @@ impl<S: DeviceSemiring> Streamed<S> {
         }))
     }
 
-    /// Goes on with a part; `false` where the work is spent or it was stopped.
+    /// Continues a part. Returns `false` if the work is used up or `stop` is set.
     fn work(
         &mut self,
         whole: &EliminationPlan,
@@ -167,7 +170,7 @@ impl<S: DeviceSemiring> Streamed<S> {
                 if *left == 0 || stop.is_set() || !open.loaded.ready(&gpu, open.launch)? {
                     return Ok(false);
                 }
-                // SAFETY: the memory has room for the part's entries from there on.
+                // SAFETY: the memory has room for the part's entries from that address on.
                 unsafe { open.loaded.launch(cuda.stream(), open.launch, address)? };
                 *left = left.saturating_sub(launch.work.max(1));
                 open.launch += 1;
@@ -185,11 +188,11 @@ impl<S: DeviceSemiring> Streamed<S> {
         self.collect(whole, open, stop)
     }
 
-    /// Copies to the device what a slice reads and its half of the memory does not hold yet.
+    /// Copies to the device the entries that a slice reads, except those that its half of the memory holds already.
     fn send(&mut self, whole: &EliminationPlan, open: &mut Open<S>, stop: &Stop) -> Result<bool, DeviceError> {
         let cuda = self.gpu.cuda();
         let (half, base) = open.place(open.slice);
-        // the slice before the last was made there
+        // the half is free once the slice before the previous one is computed
         if let Some(computed) = &open.computed[half] {
             cuda.wait(&self.copies, computed)?;
         }
@@ -225,7 +228,7 @@ impl<S: DeviceSemiring> Streamed<S> {
         Ok(true)
     }
 
-    /// Copies the messages of the slice before back.
+    /// Copies the messages of the previous slice back to the host.
     fn collect(&mut self, whole: &EliminationPlan, open: &mut Open<S>, stop: &Stop) -> Result<bool, DeviceError> {
         let Some(slice) = open.pending else { return Ok(true) };
         let cuda = self.gpu.cuda();
@@ -261,7 +264,7 @@ impl<S: DeviceSemiring> Streamed<S> {
 }
 
 impl<S: DeviceSemiring> Executor<S> for Streamed<S> {
-    /// What takes the device some milliseconds, if that is more.
+    /// Does at least `SLICE` combinations, some milliseconds of the device.
     fn advance(&mut self, task: Task<'_, S>, work: u64, stop: &Stop) -> Result<Progress, Failure> {
         let mut left = work.max(SLICE);
         loop {
@@ -287,7 +290,7 @@ impl<S: DeviceSemiring> Executor<S> for Streamed<S> {
         true
     }
 
-    /// The messages are where the CPU would have left them.
+    /// Returns the result and the messages, which are in the host's memory.
     fn finish(self: Box<Self>) -> (S::Entry, Box<dyn Messages<S>>) {
         self.store.finish()
     }

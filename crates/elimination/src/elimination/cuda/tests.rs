@@ -1,4 +1,4 @@
-//! The program of a plan, executed on the host as its descriptors say.
+//! Tests of programs, which the host executes from their descriptors.
 
 use super::emulator::{Emulator, room, task};
 use super::execution::lay_out;
@@ -21,10 +21,10 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::sync::Arc;
 
-/// An H200 to which many steps are worth a kernel for their box.
+/// An H200 for which staged kernels pay from few combinations on.
 const CHIP: Chip = Chip { multiprocessors: 132, shared: 232_448, staged: 1 << 17 };
 
-/// Messages of a program against those of the CPU; returns the kernels that it took.
+/// Compares the messages of a program with those of the CPU, and returns the kernels that the program needs.
 fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
     let program = Program::new(plan, room(plan, u64::MAX), chip).expect("no limit");
     assert!(program.inputs.len() <= INPUTS * program.steps.len());
@@ -79,7 +79,7 @@ fn programs_of_large_steps_make_the_messages_of_the_cpu() {
         let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
         for z in [None, Some(3)] {
             let plan = Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) });
-            // as on devices without asynchronous copies
+            // devices without asynchronous copies
             seen.extend(conforms(&problem, &plan, &Chip { shared: 0, ..CHIP }));
         }
     }
@@ -89,7 +89,7 @@ fn programs_of_large_steps_make_the_messages_of_the_cpu() {
     }
 }
 
-/// Every value of a hub has hundreds of messages: they are added up in passes.
+/// Each hub has up to hundreds of functions, which pre-joins add up level by level.
 #[test]
 fn many_inputs_are_joined_before() {
     let mut rng = Rng::new(23);
@@ -104,7 +104,7 @@ fn many_inputs_are_joined_before() {
             Problem { domains: vec![3; n], unary: vec![vec![1, 0, 2]; n], functions, constant: 0, top: 1 << 60 };
         let problem = Arc::new(problem);
         for last in [true, false] {
-            // the hub goes last, or among the first with a mini-bucket of many functions
+            // the hub is last, or earlier so that its bucket has functions and messages
             let mut sequence: Vec<u32> = (1..=leaves).collect();
             sequence.insert(if last { leaves as usize } else { leaves.saturating_sub(8) as usize }, 0);
             let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
@@ -113,12 +113,12 @@ fn many_inputs_are_joined_before() {
     }
 }
 
-/// Functions that each leave out another one of three variables, and some that leave out more.
+/// Scopes left out of functions: each lacks another one of three variables, or lacks several.
 const THREE: &[&[u32]] = &[&[1], &[2], &[3]];
 const FOUR: &[&[u32]] = &[&[1, 2, 3], &[3, 4, 5], &[5, 6, 7], &[7, 8, 9]];
 
-/// A bucket of functions of variable 0 and `w` others, `d` values each, that each leave out some of those; without
-/// their tables where there is no generator.
+/// Returns a bucket of functions of variable 0 and `w` others, with `d` values each; each function lacks some of the
+/// others. Without a generator the tables are empty.
 fn bucket(d: u32, w: u32, left_out: &[&[u32]], mut rng: Option<&mut Rng>) -> (Arc<Problem>, Plan) {
     let function = |left_out: &&[u32]| {
         let scope: Scope = (0..=w).filter(|v| !left_out.contains(v)).collect();
@@ -135,17 +135,17 @@ fn bucket(d: u32, w: u32, left_out: &[&[u32]], mut rng: Option<&mut Rng>) -> (Ar
     let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
     let mut plan = Plan::new(&problem, &order, &Limits::new(1 << 45));
     if rng.is_none() {
-        // the bucket alone
+        // only the bucket of variable 0
         plan.steps.truncate(1);
     }
     (problem, plan)
 }
 
-/// Functions that leave out different digits: boxes that divide their digits and boxes that do not.
+/// The functions lack different digits; some boxes divide their digits evenly and some do not.
 #[test]
 fn staged_buckets_make_the_messages_of_the_cpu() {
     let mut rng = Rng::new(24);
-    // tiles may share digits among several inputs, too
+    // several inputs of one group
     let five: &[&[u32]] = &[&[1], &[2], &[3], &[2, 3], &[1]];
     let cases: [(u32, u32, &[&[u32]]); 5] = [(4, 8, THREE), (5, 7, THREE), (7, 6, THREE), (16, 4, THREE), (4, 8, five)];
     for (d, w, left_out) in cases {
@@ -158,7 +158,8 @@ fn staged_buckets_make_the_messages_of_the_cpu() {
     }
 }
 
-/// A plan in parts of little device memory, executed on the host as its descriptors say. Returns parts and slices.
+/// Executes a plan in parts of little device memory on the host, from its descriptors. Returns the numbers of parts and
+/// of slices.
 fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Option<(usize, u64)> {
     let room = Room { keep_messages: true, ..room(plan, limit) };
     let parts = parts(plan, room)?;
@@ -251,7 +252,7 @@ fn parts_of_plans_make_the_messages_of_the_cpu() {
     assert!(whole > 100 && parted > 100 && cut > 0 && none < 500, "{whole} {parted} {cut} {none}");
 }
 
-/// As `wide`, of domains from 3 to 9 values.
+/// Returns a band of binary functions like `wide`, with domains of 3 to 9 values.
 fn mixed(rng: &mut Rng, n: usize, reach: usize) -> Problem {
     let domains: Vec<u32> = (0..n).map(|_| 3 + rng.below(7) as u32).collect();
     let pairs = (0..n).flat_map(|a| (a + 1..n.min(a + reach)).map(move |b| (a, b)));
@@ -282,7 +283,7 @@ fn slices_of_large_steps_make_the_messages_of_the_cpu() {
     }
 }
 
-/// Offsets of the kernels' `Box`, which is handed over as it lies in memory.
+/// Checks the offsets of the kernels' `Box`, which is passed by value.
 #[test]
 fn a_box_is_laid_out_as_the_kernels_declare_it() {
     use std::mem::{offset_of, size_of};
@@ -291,8 +292,8 @@ fn a_box_is_laid_out_as_the_kernels_declare_it() {
     assert_eq!((offset_of!(BoxWords, input), offset_of!(BoxWords, stride), size_of::<BoxWords>()), (376, 760, 2008));
 }
 
-/// What is chosen for buckets of `fangs bench mbe` on an H200: where their boxes were measured, none was faster by
-/// more than a fiftieth. The last one has inputs without the fastest digit, for which tiles in registers were faster.
+/// Checks the boxes chosen for buckets of `fangs bench mbe` on an H200. In those whose boxes were measured none was
+/// faster by more than 2 %. In the last one some inputs lack the fastest digit, so register tiles were faster.
 #[test]
 fn measured_buckets_take_their_boxes() {
     let taken = |d: u32, w: u32, left_out: &[&[u32]]| {

@@ -1,4 +1,4 @@
-//! The texts of the kernels that make the steps of plans.
+//! The sources of the kernels that make the steps of plans.
 
 use super::gpu::Text;
 use super::program::NEVER;
@@ -12,14 +12,14 @@ use crate::device::Source;
 use crate::device::shared::constants;
 use crate::kernels;
 
-/// The texts of the kernels: steps in tiles or one by one, the way back, probabilities with utilities, large steps of
-/// few inputs.
+/// The sources of the kernels: steps in tiles or of single outputs, the backward pass, probabilities with utilities,
+/// and large steps of few inputs.
 pub(crate) const BUCKET: Text = Text::new(bucket);
 pub(crate) const PROPAGATE: Text = Text::new(propagate);
 pub(crate) const PAIRS: Text = Text::new(pairs);
 pub(crate) const STAGED: Text = Text { source: staged, shared: |most| most };
 
-/// What texts of steps have in common.
+/// Returns a source with the declarations that all sources of steps share.
 fn steps(name: &str) -> Source {
     let shared = constants! { u32: THREADS, TILE_THREADS, INPUTS, DIGITS, TILE_DIGITS; i32: MANY, RUN, SINGLE; };
     let settling = constants! { u64: SETTLED, NEVER; i32: WHOLE, MEASURE, SCALE; };
@@ -48,7 +48,7 @@ pub(crate) fn staged() -> Source {
 }
 
 impl Variant {
-    /// The text that has it.
+    /// Returns the source that contains the kernel.
     pub fn text(&self) -> Text {
         match self {
             Variant::Staged(..) => STAGED,

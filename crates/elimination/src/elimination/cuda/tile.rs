@@ -1,6 +1,6 @@
-//! How a step is cut for the device: digits merged, a register tile, a box of tiles for a block, a number of blocks.
+//! Division of a step for the device: merged digits, a register tile, the tiles of a block, and the number of blocks.
 //!
-//! The terms are those of kernels/bucket.cu. Everything here is decided from sizes and strides alone.
+//! The terms are those of kernels/bucket.cu. Everything is decided from sizes and strides alone.
 
 use super::choose::{Choice, choose};
 use super::cuts::{Cuts, Geometry, cut};
@@ -8,19 +8,19 @@ use super::shape::{BUSY, Chip, FEW, Shape, TERMS, THREADS, TILE_DIGITS, extent, 
 use super::stage::stage;
 use super::variant::{Kinds, Role, Variant};
 
-/// Joint entries below which no tile is worth its kernel.
+/// Combinations below which no tile is worth the compilation of its kernel.
 const TILED: u64 = 1 << 22;
-/// Neighbours that threads of a warp read side by side where the fastest digit is folded over.
+/// Number of adjacent entries that threads of a warp read together if the fastest digit is folded over.
 const SIDE: u32 = 16;
 
 impl Geometry {
-    /// Cuts a merged shape whose entries take `bytes` for a device.
+    /// Divides a merged shape, whose entries have `bytes` bytes, for a device.
     pub fn new(shape: &Shape, bytes: u64, chip: &Chip) -> Geometry {
         if shape.parts > 1 || !shape.outer.is_empty() {
             return Geometry { variant: Variant::Down, ..each(shape, bytes, true) };
         }
         let joint = shape.outputs().saturating_mul(u64::from(shape.domain));
-        // many values of few outputs are shared out among threads
+        // many values of few outputs are shared by several threads
         let short = shape.domain <= THREADS || shape.outputs() >= BUSY;
         let whole = shape.digits.len() <= TILE_DIGITS && short;
         let staged = if whole && joint >= chip.staged { stage(shape, bytes, chip) } else { None };
@@ -31,15 +31,15 @@ impl Geometry {
         staged.or_else(tiles).unwrap_or_else(|| each(shape, bytes, true))
     }
 
-    /// The same of a step on probabilities and utilities.
+    /// Divides a step on probabilities and utilities, always into single outputs.
     pub fn pair(shape: &Shape, bytes: u64, role: Role) -> Geometry {
-        // threads that share an output add up, and do not compare
+        // threads that share an output can only add up, not compare
         Geometry { variant: Variant::Pair(role), ..each(shape, bytes, role == Role::Expect) }
     }
 }
 
-/// Threads that share each of so many outputs, of which each is folded from so many combinations, as a power of two: at
-/// least `side` threads where there are as many combinations.
+/// Returns the binary logarithm of the number of threads that share an output, for `outputs` outputs that are each
+/// folded from `folded` combinations: at least `side` threads if there are enough combinations.
 pub(crate) fn split(outputs: u64, folded: u64, side: u32) -> u32 {
     let mut split = 0;
     while split < 5 && (outputs << split < BUSY || 1 << split < side) && 2 << split <= folded {
@@ -51,7 +51,7 @@ pub(crate) fn split(outputs: u64, folded: u64, side: u32) -> u32 {
 fn each(shape: &Shape, bytes: u64, shared: bool) -> Geometry {
     let (outputs, folded) =
         (shape.outputs().saturating_mul(shape.parts.into()), shape.folded() / u64::from(shape.parts));
-    // adjacent entries for adjacent threads, where the fastest digit is folded over with others
+    // adjacent threads read adjacent entries, if the fastest digit is folded over with others
     let side = if !shape.outer.is_empty() && shape.slabs.contains(&1) { shape.domain.min(SIDE) } else { 0 };
     let split = if shared { split(outputs, folded, side) } else { 0 };
     let most = THREADS >> split;
@@ -93,7 +93,7 @@ fn tiled(shape: &Shape, choice: &Choice) -> Geometry {
         groups[choice.group(shape, input).0].push(input);
     }
     let fastest = shape.digits.len() - 1;
-    // runs first
+    // inputs with adjacent entries first
     let single = |input: usize| tile[3] > 1 && shape.digits[fastest].inputs[input] == 0;
     for group in &mut groups {
         group.sort_by_key(|&input| single(input));
@@ -113,7 +113,7 @@ fn tiled(shape: &Shape, choice: &Choice) -> Geometry {
             false => Kinds::Many,
         }
     });
-    // blocks that follow each other share what they read: the tile's digits run fastest
+    // consecutive blocks share inputs: the tile's digits run fastest
     let own: Vec<usize> = digits.iter().rev().flatten().copied().collect();
     let lanes: Vec<usize> = (0..=fastest).rev().filter(|digit| !own.contains(digit)).collect();
     let threads_order: Vec<usize> = lanes.iter().copied().chain(own.iter().copied()).collect();

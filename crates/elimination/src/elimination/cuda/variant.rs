@@ -1,22 +1,22 @@
-//! The kernels that steps take.
+//! The kernels that steps need.
 
 use super::shape::{THREADS, TILE_THREADS};
 
-/// Stages that a block has in shared memory.
+/// Number of stages that a block has in shared memory.
 pub(crate) const STAGES: u32 = 3;
-/// Bytes of an entry: the kernel is compiled for 32-bit costs only, as others are rare.
+/// Bytes of an entry: the staged kernel is compiled for 32-bit costs only, because others are rare.
 pub(crate) const ENTRY: u32 = 4;
 
-/// What a group of inputs is that a kernel is compiled for: few, so many of which have neighbours along the fastest
-/// digit side by side and so many of which do not read that digit; or any number of inputs.
+/// The inputs of a group for which a kernel is compiled: `Few` with `runs` inputs whose entries are adjacent along the
+/// fastest digit and `singles` inputs that do not read that digit; or any number of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kinds {
     Few { runs: u32, singles: u32 },
     Many,
 }
 
-/// A group of any number of inputs as kernels have it; the digits of base 4 that stand for few: one with neighbours
-/// side by side, one that does not read the digit.
+/// The kernels' code of a group of any number of inputs, and the base-4 digits of the code of few inputs: one with
+/// adjacent entries, and one that does not read the fastest digit.
 pub(crate) const MANY: i32 = -1;
 pub(crate) const RUN: i32 = 1;
 pub(crate) const SINGLE: i32 = 2;
@@ -24,7 +24,7 @@ pub(crate) const SINGLE: i32 = 2;
 impl Kinds {
     pub const NONE: Kinds = Kinds::Few { runs: 0, singles: 0 };
 
-    /// The number that kernels have it as.
+    /// Returns the kernels' code of a group.
     fn code(self) -> i32 {
         match self {
             Kinds::Few { runs, singles } => {
@@ -35,16 +35,16 @@ impl Kinds {
     }
 }
 
-/// A box as the kernel has it.
+/// A box of the staged kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Staged {
     /// Values of a tile along the digits x, y and z.
     pub tile: [u32; 3],
-    /// Tiles along them.
+    /// Number of tiles along each of these digits.
     pub tiles: [u32; 3],
-    /// Neighbours along the fastest digit, a thread each.
+    /// Number of adjacent entries along the fastest digit, one for each thread.
     pub lanes: u32,
-    /// Blocks of a multiprocessor.
+    /// Number of blocks that share a multiprocessor.
     pub blocks: u32,
 }
 
@@ -56,32 +56,32 @@ impl Staged {
         self.tiles.iter().product::<u32>() * self.lanes
     }
 
-    /// Outputs of a tile.
+    /// Returns the number of outputs of a tile.
     pub(super) fn outputs(&self) -> u32 {
         self.tile.iter().product()
     }
 
-    /// Of each group, the entries of a tile and the tiles of a box.
+    /// Returns, for each group, the entries of a tile and the tiles of a box.
     pub(super) fn groups(&self) -> [(u32, u32); 3] {
         GROUPS.map(|[a, b]| (self.tile[a] * self.tile[b], self.tiles[a] * self.tiles[b]))
     }
 
-    /// Rows that a stage holds, where the groups have so many inputs.
+    /// Returns the number of rows of a stage, for groups of `inputs` inputs.
     pub(super) fn rows(&self, inputs: &[u32; 3]) -> u32 {
         self.groups().into_iter().zip(inputs).map(|((entries, tiles), inputs)| inputs * entries * tiles).sum()
     }
 
-    /// Bytes of dynamic shared memory.
+    /// Returns the bytes of dynamic shared memory.
     pub fn shared(&self, inputs: &[u32; 3]) -> u32 {
         STAGES * self.rows(inputs) * self.lanes * ENTRY
     }
 
-    /// Loads of a thread from a stage.
+    /// Returns the number of loads of a thread from a stage.
     pub(super) fn loads(&self, inputs: &[u32; 3]) -> u32 {
         self.groups().into_iter().zip(inputs).map(|((entries, _), inputs)| inputs * entries).sum()
     }
 
-    /// Values of a box along a digit of so many.
+    /// Returns the number of values of a box along a digit of `size` values.
     pub(super) fn values(&self, place: usize, size: u32) -> u32 {
         (self.tile[place] * self.tiles[place]).min(size)
     }
@@ -90,22 +90,24 @@ impl Staged {
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
-    /// An output a thread, or several threads an output.
+    /// One thread makes an output, or several threads share one.
     Each,
-    /// A register tile, its inputs staged in shared memory: so many in the groups `xy`, `xz` and `yz`.
+    /// A thread makes a register tile from inputs that are staged in shared memory. The numbers of inputs are those of
+    /// the groups `xy`, `xz` and `yz`.
     Staged(Staged, [u32; 3]),
-    /// A register tile along three digits and the fastest one; the groups `xy`, `xz`, `yz` and `xyz`.
+    /// A thread makes a register tile along three digits and the fastest one. The kinds are those of the groups `xy`,
+    /// `xz`, `yz` and `xyz`.
     Tile([u32; 4], [Kinds; 4]),
-    /// As `Each`, folded over several digits or in parts.
+    /// One or several threads make an output that is folded over several digits or in parts.
     Down,
-    /// Tables are settled.
+    /// Tables are settled: divided and scaled.
     Settle(Phase),
-    /// As `Each`, on probabilities and utilities.
+    /// One or several threads make an output of a step on probabilities and utilities.
     Pair(Role),
 }
 
-/// What a step on probabilities and utilities makes: expectations, the largest utility, or a product that must not
-/// depend on the variable.
+/// The operation of a step on probabilities and utilities: an expectation, the largest utility, or a product that must
+/// not depend on the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     Expect,
@@ -113,12 +115,13 @@ pub enum Role {
     Constant,
 }
 
-/// Roles as kernels have them.
+/// The kernels' codes of the roles.
 pub(crate) const EXPECT: i32 = Role::Expect as i32;
 pub(crate) const LARGEST: i32 = Role::Largest as i32;
 pub(crate) const CONSTANT: i32 = Role::Constant as i32;
 
-/// How tables are settled: at once by a block each, or divided and measured first and scaled then.
+/// The way in which tables are settled: small ones by one block each, large ones divided and measured first and then
+/// scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     Whole,
@@ -126,13 +129,13 @@ pub enum Phase {
     Scale,
 }
 
-/// Phases as kernels have them.
+/// The kernels' codes of the phases.
 pub(crate) const WHOLE: i32 = Phase::Whole as i32;
 pub(crate) const MEASURE: i32 = Phase::Measure as i32;
 pub(crate) const SCALE: i32 = Phase::Scale as i32;
 
 impl Variant {
-    /// Threads of its blocks.
+    /// Returns the number of threads of a block.
     pub fn threads(&self) -> u32 {
         match self {
             Variant::Each | Variant::Down | Variant::Settle(_) | Variant::Pair(_) => THREADS,
@@ -141,7 +144,7 @@ impl Variant {
         }
     }
 
-    /// Bytes of dynamic shared memory of its blocks.
+    /// Returns the bytes of dynamic shared memory of a block.
     pub fn shared(&self) -> u32 {
         match self {
             Variant::Staged(staged, inputs) => staged.shared(inputs),
@@ -149,7 +152,7 @@ impl Variant {
         }
     }
 
-    /// Steps of single outputs are launched together by this.
+    /// Returns the rank by which steps of single outputs are sorted, so that those of one kernel are launched together.
     pub fn rank(&self) -> u32 {
         match self {
             Variant::Down => 1,
@@ -158,7 +161,7 @@ impl Variant {
         }
     }
 
-    /// Its name in its text, for a semiring.
+    /// Returns the name of the kernel in its source, for a semiring.
     pub fn expression(&self, semiring: &str) -> String {
         match self {
             Variant::Each => format!("join_each<{semiring}>"),

@@ -1,4 +1,4 @@
-//! What the bucket kernels read of steps, as they declare it.
+//! The descriptors of steps that the bucket kernels read, with the layout that they declare.
 
 use super::cuts::Cut;
 use super::shape::{INPUTS, TILE_DIGITS};
@@ -21,7 +21,7 @@ device_structs! {
         pub ended: u64,
     }
 
-    /// `Step` of kernels/bucket.cuh, addresses counted from the memory's first byte.
+    /// `Step` of kernels/bucket.cuh; addresses are offsets from the memory's first byte.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct StepWords as "Step" {
         pub out: u64,
@@ -56,7 +56,7 @@ device_structs! {
         pub stride_at: u32,
     }
 
-    /// `Settled` of kernels/bucket.cuh, addresses as above.
+    /// `Settled` of kernels/bucket.cuh; addresses are offsets from the memory's first byte.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct SettledWords as "Settled" {
         pub table: u64,
@@ -68,7 +68,7 @@ device_structs! {
         pub range: u32,
     }
 
-    /// `Box` of kernels/bucket.cuh, addresses as above.
+    /// `Box` of kernels/bucket.cuh; addresses are offsets from the memory's first byte.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct BoxWords as "Box" {
         pub out: u64,
@@ -113,7 +113,7 @@ impl DigitWords {
 }
 
 impl FoldWords {
-    /// An axis of two values or more, whose strides begin at a place.
+    /// Describes an axis of two or more values whose strides begin at index `stride_at`.
     pub fn new(size: u32, stride_at: u32) -> Self {
         // exact quotients by rounding up: Granlund and Montgomery, "Division by invariant integers using
         // multiplication", 1994
@@ -122,7 +122,7 @@ impl FoldWords {
         FoldWords { size, magic, shift, stride_at }
     }
 
-    /// The quotient of a number below 2^31, as kernels have it.
+    /// Returns the quotient of a number below 2^31 as the kernels compute it.
     pub fn divide(&self, number: u32) -> u32 {
         (((u64::from(self.magic) * u64::from(number)) >> 32) as u32 + number) >> self.shift
     }

@@ -1,27 +1,27 @@
-//! Variables that have each of their values in turn, and the problem that is left in a slice.
+//! The cutset of a plan, and the problem that is left in a slice.
 
 use crate::model::{CostFunction, Problem, SparseTable, Table, add};
 use crate::tensor::places;
 use std::sync::Arc;
 
-/// Variables that have each of their values in turn.
+/// A cutset: variables that are fixed in turn to each combination of their values. Each combination is a *slice*.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cutset {
     /// The variables.
     pub variables: Vec<u32>,
-    /// How many values each has.
+    /// Domain sizes of the variables.
     pub domains: Vec<u32>,
     /// Bytes that tables of a slice may take.
     pub bytes: u64,
 }
 
 impl Cutset {
-    /// How many slices there are.
+    /// Returns the number of slices, saturating.
     pub fn slices(&self) -> u64 {
         self.domains.iter().fold(1, |product, &domain| product.saturating_mul(u64::from(domain)))
     }
 
-    /// The values in a slice, by variable.
+    /// Returns the pairs of variable and value in a slice.
     pub(crate) fn values(&self, slice: u64) -> impl Iterator<Item = (u32, u32)> {
         let mut rest = slice;
         self.variables.iter().zip(&self.domains).map(move |(&variable, &domain)| {
@@ -31,8 +31,8 @@ impl Cutset {
         })
     }
 
-    /// What is left of a problem in a slice, with the same variables and functions: those of the cutset have one value,
-    /// functions do not read them, and those that read no others are part of the constant.
+    /// Returns the problem that is left in a slice, with the same variables and functions. Variables of the cutset have
+    /// one value, functions do not read them, and functions that read no other variables are part of the constant.
     pub(crate) fn condition(&self, problem: &Problem, slice: u64) -> Problem {
         let mut fixed = vec![None; problem.variables()];
         self.values(slice).for_each(|(variable, value)| fixed[variable as usize] = Some(value));
@@ -55,7 +55,7 @@ impl Cutset {
     }
 }
 
-/// A function over those of its variables that are not fixed; dense where it has none.
+/// Returns a function over those of its variables that are not fixed; a constant is a dense table.
 fn restrict(function: &CostFunction, domains: &[u32], fixed: &[Option<u32>]) -> CostFunction {
     let is_fixed = |&v: &u32| fixed[v as usize];
     if function.scope.iter().all(|v| is_fixed(v).is_none()) {

@@ -1,9 +1,9 @@
-//! Plans: what is joined with what, decided once as plain data under a memory budget.
+//! Plans: the joins of an elimination, decided once as plain data under a memory budget.
 //!
 //! All scopes are lists of *positions* in the elimination order, ascending, and tables are laid out in that order with
-//! the last position running fastest. So the variable that a table is waiting for is always its slowest axis: for each
-//! of its values the table holds one contiguous slice over the rest, which is what the kernel wants. The variables
-//! eliminated last, which most messages share, run fastest.
+//! the last position running fastest. So the variable whose bucket a table waits in is always the table's slowest axis:
+//! for each of its values the table has one contiguous slice over the rest, which is what the kernel reads. The
+//! variables eliminated last, which most messages share, run fastest.
 
 mod cutset;
 mod limits;
@@ -19,26 +19,29 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 pub use structure::{EliminationPlan, Input, Source, Step};
 
-/// Where tables lie and how long they stay.
+/// The placement of a plan's tables, and the memory that they take.
 #[derive(Clone, Debug)]
 pub struct Placement {
-    /// Whether messages stay after they were consumed.
+    /// Whether messages are kept after they were consumed.
     pub keep_messages: bool,
     /// Bytes of all messages.
     pub table_bytes: u64,
-    /// Bytes of memory alive at the worst moment: messages, the inputs of a step and scratch.
+    /// Peak bytes of memory: messages, the inputs of a step and scratch.
     pub peak_bytes: u64,
-    /// Tables list only entries that a solution below the limit may use, within these limits. Entries, combinations and
-    /// bytes of the plan are those of dense tables, which are not made then; an outcome's plan has those of the rows.
+    /// Limits of an elimination by rows, whose tables list only entries that a solution below the limit may use; `None`
+    /// for dense tables. Entries, combinations and bytes of the plan are then those of the dense tables that are not
+    /// made; an outcome's plan has those of the rows.
     pub rows: Option<RowLimits>,
-    /// What lies in files.
+    /// The messages that are stored in files; `None` if there are none.
     pub spill: Option<Arc<Spill>>,
-    /// What has each of its values in turn. Tables, and all sizes but the combinations, are those of one slice.
+    /// The cutset, if the plan is cut into slices. Tables and all sizes except the combinations are then those of one
+    /// slice.
     pub cutset: Option<Arc<Cutset>>,
 }
 
 impl Placement {
-    /// Combinations of all mini-buckets, and what could be looked at while files are written and read.
+    /// Returns the combinations of all mini-buckets, plus the combinations that take as long as writing and reading the
+    /// files.
     pub(crate) fn work(&self, plan: &EliminationPlan) -> u64 {
         plan.joint_entries.saturating_add(self.spill.as_ref().map_or(0, |spill| spill.work()))
     }
@@ -47,14 +50,14 @@ impl Placement {
 /// The entry type of all tables of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// 32-bit entries: five capped entries add up below 2^31.
+    /// 32-bit entries: the sum of five capped entries is below 2^31.
     I32,
     /// 64-bit entries.
     I64,
 }
 
 impl Width {
-    /// Bytes of an entry.
+    /// Returns the bytes of an entry.
     pub fn bytes(self) -> u64 {
         match self {
             Width::I32 => 4,
@@ -63,25 +66,25 @@ impl Width {
     }
 }
 
-/// Which costs matter.
+/// The range of costs that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostRange {
-    /// Entry type.
+    /// The entry type.
     pub width: Width,
-    /// What entries are clamped to.
+    /// The cost to which entries are clamped.
     pub cap: Cost,
-    /// Solutions from here on are of no interest.
+    /// The upper bound: solutions of this cost or more are of no interest.
     pub limit: Cost,
 }
 
 /// A plan of bucket or mini-bucket elimination of costs.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is eliminated.
+    /// The steps of the elimination.
     pub structure: EliminationPlan,
-    /// Where its tables lie.
+    /// The placement of the tables.
     pub placement: Placement,
-    /// What their entries are.
+    /// The entry type and the range of costs.
     pub costs: CostRange,
 }
 
@@ -100,22 +103,23 @@ impl DerefMut for Plan {
 }
 
 impl Plan {
-    /// The largest value that entries are clamped to.
+    /// Returns the cost to which entries are clamped.
     pub fn cap(&self) -> Cost {
         self.costs.cap
     }
 
-    /// Bytes of messages that lie in files.
+    /// Returns the bytes of messages that are stored in files.
     pub fn spilled_bytes(&self) -> u64 {
         self.placement.spill.as_ref().map_or(0, |spill| spill.bytes)
     }
 
-    /// Combinations of all mini-buckets, and what could be looked at while files are written and read.
+    /// Returns the combinations of all mini-buckets, plus the combinations that take as long as writing and reading the
+    /// files.
     pub fn work(&self) -> u64 {
         self.placement.work(&self.structure)
     }
 
-    /// How many slices there are: one, but where variables have each of their values in turn.
+    /// Returns the number of slices of the cutset; 1 if there is no cutset.
     pub fn slices(&self) -> u64 {
         self.placement.cutset.as_ref().map_or(1, |cutset| cutset.slices())
     }

@@ -1,23 +1,23 @@
-//! A step cut into slices: its message is made along its slowest digits, each slice from the parts of the inputs that
-//! it reads.
+//! Division of a step into slices along the slowest digits of its message. Each slice is made from the parts of the
+//! inputs that it reads.
 //!
-//! As a message's digits are in the order of its inputs', a slice reads one stretch of an input for each value of the
-//! eliminated variable, and is a stretch of the message itself. So tables may lie where only slices of them are at
-//! hand: in the host's memory while a device computes (`cuda::stream`), in files (`spill`).
+//! The digits of a message are in the order of its inputs' digits. So a slice reads one stretch of an input for each
+//! value of the eliminated variable, and is itself a stretch of the message. Tables may therefore be stored elsewhere
+//! and read slice by slice: in the host's memory while a device computes (`cuda::stream`), or in files (`spill`).
 
 use super::structure::{EliminationPlan, Step};
 
-/// How a message is cut into slices.
+/// The division of a message into slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Digits, the slowest, that have one value in a slice.
+    /// Number of the slowest digits that have one value in a slice.
     fixed: usize,
-    /// Values of the next digit in a slice.
+    /// Number of values of the next digit in a slice.
     values: u32,
 }
 
-/// The entries of a table that a slice reads or makes, in their order: entry `i` is entry
-/// `offset + i / length * stride + i % length` of the table.
+/// The entries of a table that a slice reads or makes, in their order: entry `i` is entry `offset + i / length * stride
+/// + i % length` of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub offset: u64,
@@ -26,8 +26,8 @@ pub(crate) struct Stretch {
 }
 
 impl Cut {
-    /// The largest slices that fit, `slices` of them or more where there are so many values. `None` where not even
-    /// single entries fit.
+    /// Returns the largest slices that fit, reduced to make at least `slices` of them if there are enough values.
+    /// `None` if not even single entries fit.
     pub fn largest(plan: &EliminationPlan, step: &Step, slices: u64, fits: impl Fn(Cut) -> bool) -> Option<Cut> {
         let mut before = 1u64;
         for (fixed, &position) in step.scope.iter().enumerate() {
@@ -47,7 +47,7 @@ impl Cut {
         None
     }
 
-    /// The plan with the domains that a slice has, and its step made accordingly.
+    /// Returns the plan over the domains of a slice, with the sizes of step `index` adjusted.
     pub fn of(&self, plan: &EliminationPlan, index: usize) -> EliminationPlan {
         let mut slice = plan.clone();
         slice.domains = self.domains(plan, index);
@@ -57,7 +57,7 @@ impl Cut {
         slice
     }
 
-    /// The domains that a slice of a step has.
+    /// Returns the domains of a slice of a step, by position.
     pub fn domains(&self, plan: &EliminationPlan, index: usize) -> Vec<u32> {
         let (mut domains, scope) = (plan.domains.clone(), &plan.steps[index].scope);
         for &position in &scope[..self.fixed] {
@@ -67,19 +67,19 @@ impl Cut {
         domains
     }
 
-    /// Slices along the digit that is not fixed. The last one is moved back to be as large as the others: some of its
-    /// entries are made twice, alike.
+    /// Returns the number of slices along the digit that is not fixed. The last of them is moved back to have the size
+    /// of the others, so that some of its entries are made twice, with equal results.
     fn ranges(&self, plan: &EliminationPlan, step: &Step) -> u64 {
         u64::from(plan.domains[step.scope[self.fixed] as usize].div_ceil(self.values))
     }
 
-    /// How many slices there are.
+    /// Returns the number of slices of a step.
     pub fn slices(&self, plan: &EliminationPlan, step: &Step) -> u64 {
         let fixed = step.scope[..self.fixed].iter().map(|&p| u64::from(plan.domains[p as usize]));
         fixed.fold(self.ranges(plan, step), u64::saturating_mul)
     }
 
-    /// Where a slice begins: positions and their first values; all others begin at 0.
+    /// Returns where a slice begins: positions and their first values. All other positions begin at 0.
     pub fn begin(&self, plan: &EliminationPlan, step: &Step, slice: u64) -> Vec<(u32, u64)> {
         let ranges = self.ranges(plan, step);
         let along = step.scope[self.fixed];
@@ -96,7 +96,8 @@ impl Cut {
 }
 
 impl Stretch {
-    /// What of a table over `scope`, whole in `plan`, is in a slice whose domains are those of `slice`.
+    /// Returns the stretch of a table over `scope` that belongs to a slice beginning at `begin`. `plan` has the domains
+    /// of the whole table, `slice` those of the slice.
     pub fn new(scope: &[u32], plan: &EliminationPlan, slice: &EliminationPlan, begin: &[(u32, u64)]) -> Stretch {
         let (mut offset, mut length, mut stride) = (0, 1, 1);
         let mut whole = true;
@@ -110,13 +111,13 @@ impl Stretch {
             }
             stride *= u64::from(size);
         }
-        // beyond its stretches a table goes on with the values of its slowest digit, the eliminated variable
+        // the next stretch belongs to the next value of the slowest digit, which is the eliminated variable
         let slowest = scope.first().map_or(1, |&p| u64::from(plan.domains[p as usize]));
         Stretch { offset, length, stride: stride / slowest }
     }
 }
 
-/// Entries of a table over some positions.
+/// Returns the number of entries of a table over some positions, saturating.
 pub(crate) fn entries(scope: &[u32], domains: &[u32]) -> u64 {
     scope.iter().fold(1, |product, &p| product.saturating_mul(u64::from(domains[p as usize])))
 }

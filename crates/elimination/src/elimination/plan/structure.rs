@@ -1,74 +1,75 @@
-//! What is eliminated, in which order and how.
+//! The steps of an elimination in the order of their execution.
 
 use crate::model::Scope;
 use crate::threads::Large;
 
-/// Where an input comes from.
+/// The origin of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The unary costs of the eliminated variable.
     Unary,
-    /// A function of the problem.
+    /// The function of the problem with this index.
     Function(u32),
-    /// The message of an earlier step.
+    /// The message of the earlier step with this index.
     Message(u32),
 }
 
-/// A table that is joined.
+/// A table that a step joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Where it comes from.
+    /// The origin of the table.
     pub source: Source,
-    /// Positions it reads, ascending; the first is the one eliminated.
+    /// Positions that the table reads, ascending; the first is the eliminated one.
     pub scope: Scope,
 }
 
-/// One mini-bucket: join the inputs, take the minimum over the variable at `position`.
+/// One mini-bucket: the inputs are joined and the variable at `position` is eliminated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Position of the eliminated variable.
     pub position: u32,
-    /// What is joined.
+    /// The tables that are joined.
     pub inputs: Box<[Input]>,
     /// Positions of the message, ascending; the message goes to the bucket of the first. Empty for a constant.
     pub scope: Scope,
-    /// Entries of the message.
+    /// Number of entries of the message.
     pub entries: u64,
-    /// Combinations looked at: entries times the domain size of the eliminated variable.
+    /// Number of combinations: entries times the domain size of the eliminated variable.
     pub joint: u64,
-    /// The only input is a function too large to lay out: the message is its minimum over all positions that
-    /// are missing from `scope`, made from its own entries.
+    /// Whether the only input is a function too large for a table. The message is then folded over all positions that
+    /// are missing from `scope`, directly from the function's own entries.
     pub lowered: bool,
 }
 
-/// What is eliminated, in which order and how: nothing of what entries are or where tables lie.
+/// The steps of an elimination in their order, independent of the entry type and of the placement of tables.
 #[derive(Clone, Debug)]
 pub struct EliminationPlan {
-    /// The variables, the first eliminated first.
+    /// The variables in elimination order.
     pub sequence: Vec<u32>,
-    /// Mini-buckets in the order of their execution; those of one variable follow each other.
+    /// Mini-buckets in the order of their execution; those of one variable are adjacent.
     pub steps: Large<Step>,
     /// `steps[first[p]..first[p + 1]]` eliminate position `p`.
     pub first: Vec<u32>,
     /// Domain size at each position.
     pub domains: Vec<u32>,
-    /// Most variables of a mini-bucket that was allowed; the most that there are where nothing was split.
+    /// z, the largest number of variables that a mini-bucket may have (i-bound + 1). In an exact plan, the largest
+    /// number that occurs.
     pub z: u32,
-    /// No bucket was split and no function lowered: the result is that of the whole network.
+    /// Whether no bucket was split and no function lowered, so that the result is that of the whole network.
     pub exact: bool,
-    /// Work: value combinations of all mini-buckets together, in all slices.
+    /// Work: combinations of all mini-buckets together, in all slices.
     pub joint_entries: u64,
     /// Entries of the largest message.
     pub largest_table: u64,
 }
 
 impl EliminationPlan {
-    /// `be` or `mbe(z)`.
+    /// Returns the name of the method: `be` or `mbe(z)`.
     pub fn name(&self) -> String {
         if self.exact { "be".into() } else { format!("mbe({})", self.z) }
     }
 
-    /// The plan of the bucket of position 0 alone, of the variables 0, 1, ...
+    /// Creates a plan that eliminates only position 0, over the variables 0, 1, ...
     pub fn of_bucket(domains: Vec<u32>, steps: Vec<Step>) -> Self {
         let count = steps.len() as u32;
         EliminationPlan {
@@ -83,12 +84,12 @@ impl EliminationPlan {
         }
     }
 
-    /// All positions of a mini-bucket, ascending.
+    /// Returns all positions of a mini-bucket, ascending.
     pub fn scope(&self, step: usize) -> Vec<u32> {
         std::iter::once(self.steps[step].position).chain(self.steps[step].scope.iter().copied()).collect()
     }
 
-    /// The steps that eliminate a position.
+    /// Returns the steps that eliminate a position.
     pub fn bucket(&self, position: usize) -> &[Step] {
         &self.steps[self.first[position] as usize..self.first[position + 1] as usize]
     }

@@ -1,4 +1,4 @@
-//! What an elimination by rows counts: which step is next, what tables cost at least, memory and work.
+//! Accounts of an elimination by rows: the next step, lower bounds of the tables, memory and work.
 
 use super::key::{Key, Row};
 use super::loader;
@@ -7,51 +7,52 @@ use crate::error::Error;
 use crate::model::{Cost, Problem, add};
 use crate::stop::Stop;
 
-/// Combinations that a row looked at counts: it takes as long as so many of dense tables, 20 to 60 ns of one core.
+/// Combinations for which a visited row counts: a row takes as long as this number of combinations of dense tables, 20
+/// to 60 ns of one core.
 const WORK: u64 = 32;
 
-/// How an elimination has ended.
+/// The way in which an elimination has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Finished,
     GaveUp,
 }
 
-/// The accounts of an elimination.
+/// The accounts of an elimination by rows.
 #[derive(Debug, Default)]
 pub(crate) struct Accounting {
     limits: RowLimits,
     step: usize,
-    /// The least cost, and rows, of each message.
+    /// The least cost and the number of rows of each message.
     least: Vec<Cost>,
     rows: Vec<u64>,
-    /// What all tables that wait cost at least together.
+    /// The sum of the least costs of all tables that wait to be joined.
     total: Cost,
     /// Bytes of the messages.
     held: u64,
-    /// Rows looked at.
+    /// Number of rows visited.
     work: u64,
     end: Option<End>,
-    /// Whether the total counts all functions.
+    /// Whether `total` includes all functions.
     begun: bool,
-    /// Where the entries that each message leaves out begin.
+    /// For each message, the cost from which on its entries are omitted.
     #[cfg(test)]
     pub(crate) dropped: Vec<Cost>,
 }
 
-/// What a step begins with.
+/// The bounds with which a step begins.
 #[derive(Debug)]
 pub(crate) struct Open {
-    /// What each input costs at least.
+    /// The least cost of each input.
     pub least: Vec<Cost>,
-    /// What the tables cost that take no part.
+    /// The sum of the least costs of the tables that the step does not join.
     rest: Cost,
-    /// Sums from here on are part of no solution below the plan's limit.
+    /// Sums of this cost or more are part of no solution below the plan's limit.
     pub limit: Cost,
 }
 
 impl Open {
-    /// Where the entries of an input begin that are of no use: the other inputs cost something at least, too.
+    /// Returns the cost from which on entries of an input are useless, because the other inputs have least costs, too.
     pub fn limit_of(&self, input: usize) -> Cost {
         self.limit - (self.least.iter().sum::<Cost>() - self.least[input])
     }
@@ -74,10 +75,10 @@ impl Accounting {
         }
     }
 
-    /// Counts what all functions cost at least, once, before the first step.
+    /// Adds up the least costs of all functions. Only the first call, before the first step, does anything.
     ///
     /// # Errors
-    /// [`Error::Stopped`].
+    /// Returns [`Error::Stopped`] if `stop` is set.
     pub fn begin(&mut self, problem: &Problem, plan: &Plan, stop: &Stop) -> Result<(), Error> {
         if self.begun {
             return Ok(());
@@ -92,17 +93,18 @@ impl Accounting {
         Ok(())
     }
 
-    /// The step that is next.
+    /// Returns the index of the next step.
     pub fn step(&self) -> usize {
         self.step
     }
 
-    /// Rows looked at once so much more work is done.
+    /// Returns the number of visited rows at which `work` more combinations will have been counted.
     pub fn after(&self, work: u64) -> u64 {
         self.work.saturating_add((work / WORK).max(1))
     }
 
-    /// Whether there is something to do before `until`; notes the end of the plan, and a message without rows.
+    /// Returns whether the elimination has not ended and fewer than `until` rows have been visited. Also notes an end:
+    /// after the last step, or if a message has no rows.
     pub fn goes_on(&mut self, plan: &Plan, until: u64) -> bool {
         if self.end.is_none() && (self.step == plan.steps.len() || self.total >= plan.costs.cap) {
             self.end = Some(End::Finished);
@@ -114,52 +116,53 @@ impl Accounting {
         self.end.is_some()
     }
 
-    /// Whether it has come to the end of the plan, or to a message without rows.
+    /// Returns whether the elimination has reached the end of the plan, or a message without rows.
     pub fn is_finished(&self) -> bool {
         self.end == Some(End::Finished)
     }
 
-    /// A limit has been passed.
+    /// Notes that a limit was exceeded.
     pub fn give_up(&mut self) {
         self.end = Some(End::GaveUp);
     }
 
-    /// Work so far.
+    /// Returns the work done so far, in combinations.
     pub fn work_done(&self) -> u64 {
         self.work.saturating_mul(WORK)
     }
 
-    /// Rows have been looked at.
+    /// Adds visited rows.
     pub fn spend(&mut self, rows: u64) {
         self.work += rows;
     }
 
-    /// Whether the limits allow so many more rows to be looked at.
+    /// Returns whether the limits permit `rows` more visited rows.
     pub fn allows(&self, rows: u64) -> bool {
         self.work.saturating_add(rows) <= self.limits.work / WORK
     }
 
-    /// Rows that may still be looked at.
+    /// Returns the number of rows that may still be visited.
     pub fn left(&self) -> u64 {
         (self.limits.work / WORK).saturating_sub(self.work)
     }
 
-    /// Rows that there is memory for beside the messages.
+    /// Returns the number of rows for which there is memory beside the messages.
     pub fn room<K>(&self) -> u64 {
         self.limits.bytes.saturating_sub(self.held) / size_of::<Row<K>>() as u64
     }
 
-    /// What all tables that are left cost at least together; the plan's cap where there is no solution below its limit.
+    /// Returns the sum of the least costs of all remaining tables, which is the plan's cap if no solution is below its
+    /// limit.
     pub fn total(&self) -> Cost {
         self.total
     }
 
-    /// Rows looked at, rows of the largest message, and the bytes of all.
+    /// Returns the number of visited rows, the rows of the largest message, and the bytes of all messages.
     pub fn taken(&self) -> (u64, u64, u64) {
         (self.work, self.rows.iter().copied().max().unwrap_or(0), self.held)
     }
 
-    /// What the next step begins with.
+    /// Returns the bounds with which the next step begins.
     pub fn open(&self, problem: &Problem, plan: &Plan) -> Open {
         let step = &plan.steps[self.step];
         let of_input = |input: &Input| match input.source {
@@ -167,12 +170,12 @@ impl Accounting {
             _ => loader::least(problem, plan, step, input),
         };
         let least: Vec<Cost> = step.inputs.iter().map(of_input).collect();
-        // both below the cap, so that nothing here overflows
+        // both are below the cap, so nothing overflows
         let rest = self.total - least.iter().sum::<Cost>();
         Open { least, rest, limit: plan.costs.cap - rest }
     }
 
-    /// The step's message has so many rows; `None` is the least cost of none.
+    /// Notes the message of the current step, which has `rows` rows and the given least cost; `None` if it has no rows.
     pub fn close<K: Key>(&mut self, plan: &Plan, open: &Open, rows: u64, least: Option<Cost>) {
         #[cfg(test)]
         self.dropped.push(open.limit);

@@ -1,8 +1,8 @@
-//! Elimination by rows on a device: the CPU's recipe for each bucket, by hash tables instead of sorted runs.
+//! Elimination by rows on a device: the CPU's join plan of each bucket, with hash tables instead of sorted runs.
 //!
-//! kernels/sparse.cu says how. Messages stay on the device until the end; then they are sorted on the host, where
-//! assignments are made of them. What a message lists does not depend on how it is made, so rows, bounds and counted
-//! work are the CPU's.
+//! kernels/sparse.cu has the algorithm. Messages stay on the device until the end; then they are sorted on the host,
+//! where assignments are decoded. The rows of a message do not depend on how it is made, so rows, bounds and counted
+//! work equal those of the CPU.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -19,12 +19,12 @@ use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Keys of all ones are none, so that they have a bit less than their words.
+/// Largest number of bits of a key: one fewer than a word has, because a key of all ones marks an empty slot.
 const BITS: u32 = 63;
 const THREADS: u32 = 256;
-/// Rows of the driver between two looks at the limits.
+/// Rows of the driver that one launch joins; the limits are checked between launches.
 const LAUNCH: u64 = 1 << 22;
-/// Slots of the smallest table.
+/// Number of slots of the smallest table.
 const FEWEST: u64 = 1 << 10;
 /// Bytes of a message's slot, and of a row in a list.
 const SLOT: u64 = 16;
@@ -85,7 +85,7 @@ device_structs! {
     }
 }
 
-/// Rows on the device, in any order: where they are.
+/// A list of rows on the device, in any order: its addresses and length.
 #[derive(Clone, Copy, Debug)]
 struct List {
     keys: u64,
@@ -93,7 +93,7 @@ struct List {
     rows: u64,
 }
 
-/// A list with the memory that it lies in.
+/// A list with the memory that contains it.
 #[derive(Debug)]
 struct Message {
     keys: CudaSlice<u64>,
@@ -101,7 +101,7 @@ struct Message {
     list: List,
 }
 
-/// The stages of a step, and the memory that they lie in.
+/// The stages of a step, and the memory that contains them.
 #[derive(Debug)]
 struct Stages {
     words: u64,
@@ -116,12 +116,12 @@ pub(crate) struct DeviceRows {
     index: Kernel,
     join: Kernel,
     list: Kernel,
-    /// What is counted, as on the CPU.
+    /// The accounts, which equal those of the CPU.
     pub(crate) accounting: Accounting,
     messages: Vec<Option<Message>>,
 }
 
-/// Blocks for so many rows.
+/// Returns the number of blocks for `rows` rows.
 fn blocks(rows: u64) -> u32 {
     rows.div_ceil(THREADS.into()).clamp(1, 1 << 16) as u32
 }
@@ -132,7 +132,7 @@ fn slots(rows: u64) -> u64 {
 
 const TEXT: Text = Text::new(text);
 
-/// The text with what it shares with the host.
+/// Returns the source with the structures that host and kernels share.
 fn text() -> device::Source {
     let source = kernels::source("sparse.cu").asserts::<Move>().asserts::<Moves>();
     source.asserts::<Stage>().asserts::<Found>().asserts::<Join>()
@@ -141,17 +141,17 @@ fn text() -> device::Source {
 impl DeviceRows {
     const KERNELS: [&'static str; 3] = ["index_rows", "join_rows", "list_rows"];
 
-    /// The kernels, to compile without a device.
+    /// Returns the source of all kernels, to compile them without a device.
     pub(crate) fn kernels() -> device::Source {
         Self::KERNELS.into_iter().fold(text(), device::Source::kernel)
     }
 
-    /// Whether a device's keys hold those of a plan.
+    /// Returns whether a device's keys have `widest` bits.
     pub(crate) fn fits(widest: u32) -> bool {
         widest <= BITS
     }
 
-    /// Begins a plan whose keys fit.
+    /// Prepares the execution of a plan whose keys fit.
     pub(crate) fn new(gpu: Arc<Gpu>, accounting: Accounting, steps: usize) -> Result<Self, DeviceError> {
         Self::KERNELS.iter().for_each(|name| gpu.begin(TEXT, name));
         let [index, join, list] = [
@@ -162,7 +162,8 @@ impl DeviceRows {
         Ok(DeviceRows { gpu, index, join, list, accounting, messages: (0..steps).map(|_| None).collect() })
     }
 
-    /// Does about so much work; whether all is done that will be. A message that is interrupted is made again.
+    /// Does about `work` combinations, and returns whether the elimination has ended. A message that is interrupted is
+    /// made again from its beginning.
     pub(crate) fn advance(
         &mut self,
         problem: &Problem,
@@ -177,7 +178,7 @@ impl DeviceRows {
         Ok(self.accounting.has_ended())
     }
 
-    /// The messages, sorted.
+    /// Returns the messages as rows, in any order.
     pub(crate) fn messages(&self) -> Result<Vec<Vec<Row<u64>>>, DeviceError> {
         let list = |message: &Option<Message>| {
             let Some(Message { keys, costs, .. }) = message else { return Ok(Vec::new()) };
@@ -187,7 +188,7 @@ impl DeviceRows {
         self.messages.iter().map(list).collect()
     }
 
-    /// Whether the device has so many bytes.
+    /// Returns whether the device has `bytes` bytes of free memory.
     fn has(&self, bytes: u64) -> Result<bool, DeviceError> {
         Ok(bytes <= self.gpu.budget()?)
     }
@@ -197,7 +198,7 @@ impl DeviceRows {
         let step = &plan.steps[self.accounting.step()];
         let open = self.accounting.open(problem, plan);
         let room = self.accounting.room::<u64>();
-        // tables of the host, until the message is made
+        // tables that the host sends, held until the message is made
         let mut held = Held::default();
         let Some(lists) = self.lists(problem, plan, &open, &mut held)? else {
             self.accounting.give_up();
@@ -259,7 +260,8 @@ impl DeviceRows {
         Ok(())
     }
 
-    /// What the next step joins; `held` has what the host sends. `None` if that passes a limit.
+    /// Returns the lists that the next step joins; `held` receives the lists that the host sends. `None` if a limit is
+    /// exceeded.
     fn lists(
         &self,
         problem: &Problem,
@@ -269,7 +271,7 @@ impl DeviceRows {
     ) -> Result<Option<Vec<List>>, DeviceError> {
         let step = &plan.steps[self.accounting.step()];
         let room = self.accounting.room::<u64>();
-        // what the host has goes up together
+        // the host's lists are uploaded together
         let (mut keys, mut costs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         for (number, input) in step.inputs.iter().enumerate() {
             if !matches!(input.source, Source::Message(_)) {
@@ -298,7 +300,7 @@ impl DeviceRows {
         (0..ends.len()).map(list).collect::<Option<Vec<List>>>().ok_or_else(missing).map(Some)
     }
 
-    /// Indexes the tables that extend keys.
+    /// Builds the indices of the tables that extend keys.
     fn stages(&self, join_plan: &JoinPlan<u64>, lists: &[List]) -> Result<Stages, DeviceError> {
         let (cuda, mut held) = (self.gpu.cuda(), Held::default());
         let mut moves: Vec<Move> = Vec::new();
@@ -313,7 +315,7 @@ impl DeviceRows {
         let base = held.upload(cuda, &moves)?;
         let placed = |moves: Moves| Moves { address: base + moves.address, ..moves };
         let rows_of = |stage: &StagePlan<u64>| lists[stage.operand].rows;
-        // keys and heads of all slots, then fields and nexts of all rows: heads and nexts are half as wide
+        // keys and heads of all slots, then fields and nexts of all rows; heads and nexts have half a word each
         let slot_words: u64 = join_plan.stages.iter().map(|stage| slots(rows_of(stage)) / 2 * 3).sum();
         let row_words: u64 = join_plan.stages.iter().map(|stage| rows_of(stage) + rows_of(stage).div_ceil(2)).sum();
         let slot_memory = cuda.reserve::<u64>(slot_words as usize)?;
@@ -341,7 +343,7 @@ impl DeviceRows {
                 continue;
             }
             let (of_table, added) = (placed(of_table), placed(added));
-            // SAFETY: the arguments are index_rows's; all memory has the sizes that its words say.
+            // SAFETY: the arguments are index_rows's; all memory has the sizes that its words state.
             unsafe {
                 self.index.launch(cuda.stream(), Blocks::new(blocks(list.rows), THREADS), |arguments| {
                     arguments.arg(&stage).arg(&list.keys).arg(&list.rows).arg(&of_table).arg(&added)
@@ -351,15 +353,15 @@ impl DeviceRows {
         Ok(Stages { words: held.upload(cuda, &words)?, lay: placed(lay), _held: held })
     }
 
-    /// A message of at most `room` rows in a table of so many slots, where `own` rows were looked at before.
+    /// Makes a message of at most `room` rows in a table of `slots` slots. `own` rows were visited before.
     fn join(&self, join: Join, slots: u64, own: u64, room: u64, stop: &Stop) -> Result<Made, DeviceError> {
         let cuda = self.gpu.cuda();
         let keys = cuda.reserve::<u64>(slots as usize)?;
         let costs = cuda.reserve::<i64>(slots as usize)?;
         cuda.set_bytes(&keys, 0xff)?;
-        // more than any cost
+        // a cost above all others
         cuda.set_bytes(&costs, 0x7f)?;
-        // keys found, rows looked at, whether it is full, places given out, the least cost
+        // keys found, rows visited, whether the table is full, list indices assigned, the least cost
         let counts = cuda.upload(&[0, 0, 0, 0, Cost::MAX])?;
         let at = cuda.address(&counts);
         let found = Found {
@@ -374,8 +376,8 @@ impl DeviceRows {
         let (mut rows, mut work) = (0, 0);
         while first < join.rows {
             let last = join.rows.min(first + LAUNCH);
-            // SAFETY: the arguments are join_rows's; what the words point to lives until the launch is over, which
-            // `read` waits for.
+            // SAFETY: the arguments are join_rows's; all memory to which the words point lives until the launch has
+            // ended, for which `read` waits.
             unsafe {
                 self.join.launch(cuda.stream(), Blocks::new(blocks(last - first), THREADS), |arguments| {
                     arguments.arg(&join).arg(&found).arg(&first).arg(&last)
@@ -416,13 +418,13 @@ impl DeviceRows {
     }
 }
 
-/// What became of a message.
+/// The outcome of an attempt to make a message.
 enum Made {
-    /// It, its least cost and the rows looked at.
+    /// The message, its least cost, and the number of rows visited.
     Message(Message, Cost, u64),
-    /// There were too few slots.
+    /// The table had too few slots.
     Full,
-    /// A limit was passed.
+    /// A limit was exceeded.
     TooMuch,
     Stopped,
 }

@@ -1,17 +1,17 @@
-//! Joins the tables of a bucket and takes the minimum over its variable, by rows: only combinations that some table
-//! lists are looked at.
+//! The join of a bucket's tables and the minimum over its variable, by rows: only combinations that some table lists
+//! are visited.
 //!
-//! One table, the one with the most rows, *drives*: its rows of one value of the eliminated variable are a run sorted
-//! by the other positions, and the runs are merged, so that rows that differ in nothing but the eliminated variable
-//! meet (a *group*). Each of the other tables is a *stage*: an index from the positions that the joint key has by
-//! then to the rows that agree with it, the cheapest first, which extend the key by what is new. All rows of a
-//! message that come from one group differ from those of all other groups, as the message has all other positions of
-//! the driver. So minima are taken within groups: no joint table, no sort but of the message where stages extend
-//! keys, and groups are independent of each other.
+//! One table, that with the most rows, is the *driver*: its rows of one value of the eliminated variable are a run
+//! sorted by the other positions, and the runs are merged, so that rows that differ only in the eliminated variable are
+//! adjacent (a *group*). Each other table is a *stage*: an index from the positions that the joint key has so far to
+//! the rows that agree with it, those of least cost first, which extend the key by the table's new positions. The rows
+//! of a message that come from one group differ from those of all other groups, because the message has all other
+//! positions of the driver. So minima are taken within groups: no joint table is stored, only messages whose keys
+//! stages extend are sorted, and groups are independent of each other.
 //!
-//! CUBE (Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on GPUs",
-//! section IV) joins two tables at a time: both are sorted by what they share, all pairs are written, and what that
-//! gives is sorted once more. The joint table, which that needs memory for, is several times as large as the message.
+//! CUBE (Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on GPUs", section
+//! IV) joins two tables at a time: it sorts both by the positions that they share, writes all pairs, and sorts the
+//! result once more. The joint table, for which that needs memory, is several times as large as the message.
 
 use super::join_plan::{JoinPlan, StagePlan};
 use super::key::{Key, Projection, Row};
@@ -21,61 +21,62 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Rows of the driver in a part, about: what a thread does at a time.
+/// Approximate number of the driver's rows in a part, which is the unit of work of a thread.
 const PART: usize = 1 << 11;
-/// Places of an index for each of its rows, at most, and at any rate.
+/// Size of a direct index: at most `PLACES` entries for each row, but `FREE_PLACES` in any case.
 const PLACES: usize = 4;
 const FREE_PLACES: usize = 1 << 12;
-/// Rows of a group that are kept before equal keys are merged, at first; rows between two looks at what all parts
-/// have; work between two looks at the stop flag.
+/// Number of rows of a group that are stored at first before equal keys are merged. `COUNT` is the number of new rows
+/// after which a part reports to the shared limits; `POLL` is the work between two checks of the stop flag.
 const ROOM: usize = 1 << 16;
-/// Rows of a group from which on tables are not sparse: to sort more takes seconds.
+/// Number of rows of a group beyond which a join gives up: such tables are not sparse, and sorting takes seconds.
 const LARGEST_GROUP: usize = 1 << 20;
 const COUNT: usize = 1 << 12;
 const POLL: u64 = 1 << 16;
 
-/// Where the rows with a key begin and end.
+/// The ranges of the rows of each key.
 #[derive(Debug)]
 enum Index<K> {
-    /// For each key where its rows begin, which is where those of the one before end.
+    /// For each key, the start of its rows, which is the end of the rows of the key before.
     Direct(Vec<u32>),
-    /// Tables whose keys are too far apart for that.
+    /// The ranges by hash, for tables whose keys are too far apart for a direct index.
     Hashed(FxHashMap<K, (u32, u32)>),
 }
 
 /// A table that extends joint keys.
 #[derive(Debug)]
 struct Stage<K> {
-    /// From a joint key to one of the index.
+    /// Projection of a joint key to a key of the index.
     shared: Projection<K>,
     index: Index<K>,
-    /// New fields of the joint key, and costs; those of one key with ascending costs.
+    /// New fields of the joint key, and costs; rows of equal index keys have ascending costs.
     rows: Vec<Row<K>>,
-    /// What the stages that follow cost at least.
+    /// The sum of the least costs of the stages that follow.
     rest: Cost,
 }
 
-/// A join on its way: everything but the driver's rows.
+/// A prepared join: everything except the driver's rows.
 #[derive(Debug)]
 pub(crate) struct Join<K> {
     pub join_plan: JoinPlan<K>,
     stages: Vec<Stage<K>>,
-    /// The runs of the driver: where each begins, and last its end.
+    /// The start of each run of the driver, and at last the end.
     runs: Vec<usize>,
-    /// Keys, the eliminated variable left out, at which parts begin.
+    /// Keys without the eliminated variable at which parts begin.
     cuts: Vec<K>,
 }
 
-/// Rows of a message, and how many rows were looked at for them.
+/// Rows of a message, and the number of rows visited to make them.
 pub(crate) struct Part<K> {
     pub rows: Vec<Row<K>>,
     pub work: u64,
-    /// Rows are missing: there would be too many.
+    /// Whether rows are missing because a limit was exceeded.
     pub over: bool,
 }
 
 impl<K: Key> Join<K> {
-    /// Joins `tables`, sorted rows of the recipe's operands; the eliminated variable has `domain` values.
+    /// Prepares a join of `tables`, the sorted rows of the plan's operands. The eliminated variable has `domain`
+    /// values.
     pub fn new(join_plan: JoinPlan<K>, domain: u32, tables: &[&[Row<K>]]) -> Self {
         let stages = join_plan.stages.iter().map(|stage| Stage::new(stage, tables[stage.operand])).collect();
         let rows = tables[join_plan.driver];
@@ -88,22 +89,22 @@ impl<K: Key> Join<K> {
         Join { join_plan, stages, runs, cuts }
     }
 
-    /// In how many parts it is made.
+    /// Returns the number of parts into which the join is divided.
     pub fn parts(&self) -> usize {
         self.cuts.len() + 1
     }
 
-    /// Whether the parts one after the other are sorted.
+    /// Returns whether the rows of all parts are sorted if the parts are concatenated.
     pub fn sorted(&self) -> bool {
         !self.join_plan.grows
     }
 
-    /// Bytes of the tables made for it.
+    /// Returns the bytes of the tables made for the join.
     pub fn bytes(&self) -> u64 {
         let bytes = |stage: &Stage<K>| {
             let index = match &stage.index {
                 Index::Direct(starts) => size_of_val(&starts[..]),
-                // its buckets are full to seven eighths at most, about to half at least
+                // a hash table's buckets are between about half and seven eighths full
                 Index::Hashed(ends) => ends.capacity() * size_of::<(K, (u32, u32))>(),
             };
             (index + size_of_val(&stage.rows[..])) as u64
@@ -111,10 +112,10 @@ impl<K: Key> Join<K> {
         self.stages.iter().map(bytes).sum()
     }
 
-    /// One part of the message, from the driver's rows. Ends early where that passes a limit, and when told to stop.
+    /// Makes one part of the message from the driver's rows. Ends early if a limit is exceeded or the stop flag is set.
     pub fn part(&self, number: usize, rows: &[Row<K>], limits: &Limits<'_>) -> Part<K> {
         let own = K::ones(self.join_plan.others);
-        // what is left of each run
+        // the remaining rows of each run
         let mut runs: Vec<&[Row<K>]> = self
             .runs
             .windows(2)
@@ -165,23 +166,23 @@ impl<K: Key> Join<K> {
     }
 }
 
-/// What parts that are made at the same time may take together.
+/// The limits that parts made at the same time share.
 pub(crate) struct Limits<'a> {
-    /// Rows that they have, about, and may have.
+    /// Approximate number of rows of all these parts. `most` is the largest permitted number.
     pub rows: AtomicUsize,
     pub most: usize,
-    /// Work of one.
+    /// The largest permitted work of one part.
     pub work: u64,
     pub stop: &'a Stop,
 }
 
-/// A part, and the rows that the group at hand comes to: one key of nine tables may have 10^12.
+/// A part in progress, and the rows of the current group: the join of one key of nine tables may have 10^12 rows.
 struct Found<'a, K> {
     part: Part<K>,
     rows: Vec<Row<K>>,
-    /// With so many rows the dearer ones of equal keys go.
+    /// Number of rows at which, of rows with equal keys, all but that of least cost are removed.
     room: usize,
-    /// Rows told to the limits. They only grow, so that passing the limit early is passing it.
+    /// Number of rows reported to the limits. It only grows, so exceeding the limit early is exceeding it.
     counted: usize,
     grows: bool,
     limits: &'a Limits<'a>,
@@ -208,7 +209,7 @@ impl<K: Key> Found<'_, K> {
         }
     }
 
-    /// Of equal keys the cheapest row stays, in the keys' order.
+    /// Keeps the row of least cost for each key, sorted by key.
     fn tidy(&mut self) {
         if self.grows {
             self.rows.sort_unstable();
@@ -216,7 +217,7 @@ impl<K: Key> Found<'_, K> {
         }
     }
 
-    /// The group is complete.
+    /// Completes the current group.
     fn close(&mut self) {
         self.tidy();
         self.part.rows.append(&mut self.rows);
@@ -267,7 +268,7 @@ impl<K: Key> Stage<K> {
         Stage { shared: join_plan.shared.clone(), index, rows, rest }
     }
 
-    /// The rows that agree with a joint key.
+    /// Returns the rows that agree with a joint key.
     #[inline(always)]
     fn of(&self, key: K) -> &[Row<K>] {
         let key = self.shared.of(key);

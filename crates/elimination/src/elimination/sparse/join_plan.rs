@@ -1,10 +1,10 @@
-//! How the tables of a bucket are joined, as plain data: the CPU and devices do the same, and count the same work.
+//! The plan of the join of a bucket's tables, as plain data: the CPU and devices execute it alike and count equal work.
 
 use super::key::{Key, Projection, bits, width};
 use crate::elimination::plan::{Plan, Step};
 use crate::model::Cost;
 
-/// What is known of an input before it is looked at.
+/// The properties of an input on which the plan of a join depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand<'a> {
     /// Ascending positions, the eliminated one first.
@@ -14,21 +14,21 @@ pub(crate) struct Operand<'a> {
     pub least: Cost,
 }
 
-/// The table with the most rows drives, each of the others extends its keys.
+/// The plan of a join: the table with the most rows drives, and each other table extends its keys.
 #[derive(Debug)]
 pub(crate) struct JoinPlan<K> {
-    /// Which operand drives.
+    /// Index of the operand that drives.
     pub driver: usize,
-    /// From the driver's keys to joint ones.
+    /// Projection of the driver's keys to joint keys.
     pub lay: Projection<K>,
     pub stages: Vec<StagePlan<K>>,
-    /// Fields of the message in a joint key.
+    /// Mask of the message's fields in a joint key.
     pub message: K,
-    /// Whether stages extend keys.
+    /// Whether any stage extends keys.
     pub grows: bool,
-    /// Sums from here on are left out.
+    /// Sums of this cost or more are omitted.
     pub limit: Cost,
-    /// Bits of the driver's keys but for the eliminated variable.
+    /// Number of bits of the driver's keys without the eliminated variable.
     pub others: u32,
 }
 
@@ -36,21 +36,22 @@ pub(crate) struct JoinPlan<K> {
 #[derive(Debug)]
 pub(crate) struct StagePlan<K> {
     pub operand: usize,
-    /// From the table's keys to what they share with the joint key, and to the fields that they add to it.
+    /// Projection of the table's keys to the positions that they share with the joint key. `added` is the projection to
+    /// the new fields of the joint key.
     pub of_table: Projection<K>,
     pub added: Projection<K>,
-    /// From a joint key to what it shares with the table.
+    /// Projection of a joint key to the positions that it shares with the table.
     pub shared: Projection<K>,
-    /// Bits of that.
+    /// Number of bits of the shared positions.
     pub bits: u32,
-    /// Whether it adds fields. Otherwise one row at most agrees with a joint key.
+    /// Whether the table adds fields. If not, at most one of its rows agrees with a joint key.
     pub grows: bool,
-    /// What the stages that follow cost at least.
+    /// The sum of the least costs of the stages that follow.
     pub rest: Cost,
 }
 
 impl<K: Key> JoinPlan<K> {
-    /// For a step of a plan, which has an operand at least. Only sums below `limit` count.
+    /// Plans the join of a step that has at least one operand. Only sums below `limit` are made.
     pub fn of_step(plan: &Plan, step: &Step, operands: &[Operand<'_>], limit: Cost) -> Self {
         let domains = &plan.domains[..];
         let joint: Vec<u32> = [step.position].iter().chain(&step.scope).copied().collect();
@@ -59,7 +60,7 @@ impl<K: Key> JoinPlan<K> {
         let scope = operands[driver].scope;
         let mut known = scope.to_vec();
         let mut stages = Vec::new();
-        // always the table that extends a key by the fewest rows
+        // the next table is that which extends a key by the fewest rows
         let growth = |known: &[u32], k: usize| {
             let shared = operands[k].scope.iter().filter(|p| known.contains(p));
             let combinations: f64 = shared.map(|&p| f64::from(domains[p as usize])).product();

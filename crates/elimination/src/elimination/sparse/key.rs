@@ -1,8 +1,8 @@
-//! Keys of sparse tables: the values of a scope in one integer, a field of bits for each.
+//! Keys of sparse tables: the values of a scope in one integer, each in a field of bits.
 //!
-//! The first position has the highest bits, as it is the slowest digit of a dense table. So rows sorted by key lie in
-//! the order of dense tables, and the rows of one value of the variable that a table waits for are one run. Fields
-//! waste less than a bit a variable against mixed-radix numbers and are taken apart by shifts.
+//! The first position has the highest bits, because it is the slowest digit of a dense table. So rows sorted by key are
+//! in the order of dense tables, and the rows of one value of the variable whose bucket the table waits in are one run.
+//! Fields take less than one bit for each variable more than mixed-radix numbers do, and shifts extract them.
 
 use crate::model::Cost;
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use std::ops::{BitAnd, BitOr, Shl, Shr};
 /// A key and its cost.
 pub(crate) type Row<K> = (K, Cost);
 
-/// An integer that holds keys.
+/// An integer type for keys.
 pub(crate) trait Key:
     'static
     + Copy
@@ -26,15 +26,15 @@ pub(crate) trait Key:
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
-    /// How many bits it has.
+    /// Number of bits of the type.
     const BITS: u32;
-    /// No field set.
+    /// The key in which no field is set.
     const ZERO: Self;
-    /// The value of a variable, in the lowest field.
+    /// Returns the key with the value of a variable in the lowest field.
     fn value(value: u32) -> Self;
-    /// The lowest bits, to count places by.
+    /// Returns the lowest bits as an index.
     fn place(self) -> usize;
-    /// Ones in the lowest `bits`.
+    /// Returns ones in the lowest `bits` bits.
     fn ones(bits: u32) -> Self;
 }
 
@@ -59,17 +59,17 @@ macro_rules! key {
 key!(u64);
 key!(u128);
 
-/// Bits that tell the values of a variable apart.
+/// Returns the number of bits of a variable's field.
 pub(super) fn bits(domain: u32) -> u32 {
     domain.max(1).next_power_of_two().trailing_zeros()
 }
 
-/// Bits of a scope's keys.
+/// Returns the number of bits of a scope's keys.
 pub(super) fn width(scope: &[u32], domains: &[u32]) -> u32 {
     scope.iter().map(|&p| bits(domains[p as usize])).sum()
 }
 
-/// By how much the field of each position is shifted.
+/// Returns the shift of the field of each position.
 pub(super) fn shifts(scope: &[u32], domains: &[u32]) -> Vec<u32> {
     let mut shift = width(scope, domains);
     let mut next = |&p: &u32| {
@@ -79,15 +79,17 @@ pub(super) fn shifts(scope: &[u32], domains: &[u32]) -> Vec<u32> {
     scope.iter().map(&mut next).collect()
 }
 
-/// Takes some fields of a key to the places that they have in another.
+/// A projection of keys: it moves some fields of a key to their positions in another.
 #[derive(Clone, Debug)]
 pub(crate) struct Projection<K> {
-    /// Which bits, and how far they go up and down; neighbours that stay together are moved together.
+    /// Masks of bits with their shifts to the left and to the right; adjacent fields with equal shifts are moved
+    /// together.
     moves: Box<[(K, u32, u32)]>,
 }
 
 impl<K: Key> Projection<K> {
-    /// The positions of `only`, which both scopes have, from keys of `from` to keys of `to`.
+    /// Creates the projection of the positions of `only`, which both scopes contain, from keys of `from` to keys of
+    /// `to`.
     pub fn new(from: &[u32], to: &[u32], only: &[u32], domains: &[u32]) -> Self {
         let (old, new) = (shifts(from, domains), shifts(to, domains));
         let mut moves: Vec<(K, u32, u32)> = Vec::new();
@@ -107,12 +109,12 @@ impl<K: Key> Projection<K> {
         Projection { moves: moves.into() }
     }
 
-    /// Which bits, and how far they go up and down.
+    /// Returns the masks of bits with their shifts to the left and to the right.
     pub fn moves(&self) -> impl Iterator<Item = (K, u32, u32)> {
         self.moves.iter().copied()
     }
 
-    /// Those fields of a key.
+    /// Returns the projection of a key.
     #[inline(always)]
     pub fn of(&self, key: K) -> K {
         self.moves.iter().fold(K::ZERO, |moved, &(mask, up, down)| moved | (key & mask) << up >> down)
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The key of the values by position.
+    /// Returns the key of the given values, by position.
     fn key<K: Key>(scope: &[u32], domains: &[u32], values: &[u32]) -> K {
         let fields = scope.iter().zip(shifts(scope, domains));
         fields.fold(K::ZERO, |key, (&p, shift)| key | K::value(values[p as usize]) << shift)

@@ -4,7 +4,7 @@ use super::key::{Key, Row, shifts};
 use crate::elimination::plan::{Input, Plan, Source, Step};
 use crate::model::{Cost, CostFunction, Problem, Table};
 
-/// What a table of the problem costs at least.
+/// Returns the least cost of a table of the problem.
 pub(crate) fn least(problem: &Problem, plan: &Plan, step: &Step, input: &Input) -> Cost {
     match input.source {
         Source::Function(f) => problem.functions[f as usize].min(&problem.domains),
@@ -12,8 +12,8 @@ pub(crate) fn least(problem: &Problem, plan: &Plan, step: &Step, input: &Input) 
     }
 }
 
-/// The entries of a table of the problem below `limit`, by key. `None` where more combinations would have to be gone
-/// through than `room`, as a default cost is below the limit.
+/// Returns the entries below `limit` of a table of the problem, sorted by key. `None` if all combinations must be
+/// visited and they are more than `room`; a sparse table whose default cost reaches the limit needs no such visit.
 pub(crate) fn rows<K: Key>(
     problem: &Problem,
     plan: &Plan,
@@ -28,7 +28,7 @@ pub(crate) fn rows<K: Key>(
         return Some(values.map(|(value, &cost)| (K::value(value), cost)).collect());
     };
     let function = &problem.functions[f as usize];
-    // the field of each of its variables, in its own order
+    // the shift of the field of each of its variables, in the function's own order
     let by_position = shifts(&input.scope, &plan.domains);
     let field = |v: &u32| {
         let place = input.scope.iter().position(|&p| plan.sequence[p as usize] == *v);
@@ -43,7 +43,7 @@ pub(crate) fn rows<K: Key>(
         _ if function.combinations(&problem.domains) > room => return None,
         _ => entries(function, &problem.domains, &fields, limit),
     };
-    // as most functions are laid out already
+    // most functions are in this order already
     if !rows.is_sorted() {
         rows.sort_unstable();
     }
@@ -54,7 +54,7 @@ fn fields_of<K: Key>(values: &[u32], fields: &[u32]) -> K {
     values.iter().zip(fields).fold(K::ZERO, |key, (&value, &shift)| key | K::value(value) << shift)
 }
 
-/// All combinations, entry by entry.
+/// Returns the rows below `limit`, in the order of the function's entries.
 fn entries<K: Key>(function: &CostFunction, domains: &[u32], fields: &[u32], limit: Cost) -> Vec<Row<K>> {
     let sizes: Vec<u32> = function.scope.iter().map(|&v| domains[v as usize]).collect();
     let mut digits = vec![0u32; sizes.len()];

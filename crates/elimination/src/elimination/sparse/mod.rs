@@ -1,17 +1,16 @@
-//! Bucket elimination with tables that list only what a better solution may use.
+//! Bucket elimination with tables that list only entries that a better solution may use.
 //!
-//! While the tables that wait cost at least `total` together, a row of a new message that costs its limit, `cap -
-//! total + (the least costs of the tables it was made of)`, or more is part of no solution below the plan's limit:
-//! each of the other tables adds its least cost at any rate. Such rows are left out. What is listed costs what dense
-//! tables say, to the last unit; so the bound, where it is below the limit, and the assignment are those of dense
-//! tables.
+//! Let `total` be the sum of the least costs of the tables that wait to be joined. A row of a new message is part of no
+//! solution below the plan's limit if its cost is `cap - total + (the least costs of the tables from which it was
+//! made)` or more, because each other table adds at least its least cost. Such rows are omitted. Costs of listed rows
+//! equal those of dense tables. So the bound, if it is below the limit, and the assignment are those of dense tables.
 //!
-//! On a network as files have it most tables are full. On what a join graph left, whose constant is a good bound, the
-//! limit is the gap and few rows stay: SPOT5 408b has 4e10 joint combinations, 1.5e7 rows are looked at after a graph
-//! of z = 5 (results/notes/sparse.md).
+//! In a network from a file most tables have few entries to omit. After join graphs have been applied, whose constant
+//! is a good bound, the limit is the optimality gap and few rows stay: SPOT5 408b has 4e10 joint combinations, of which
+//! 1.5e7 rows are visited after a join graph of z = 5 (results/notes/sparse.md).
 //!
-//! How many rows stay is known only as elimination goes. So a plan has limits of memory and work; where they are
-//! passed, elimination ends with what the tables that are left cost at least together, which is a bound as well.
+//! The number of rows becomes known only during elimination. So a plan has limits of memory and work. If they are
+//! exceeded, elimination ends with the sum of the least costs of the remaining tables, which is a lower bound, too.
 
 mod accounting;
 mod cuda;
@@ -39,10 +38,10 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// Parts between two looks at the stop flag.
+/// Number of parts between two checks of the stop flag.
 const BATCH: usize = 64;
 
-/// Bits of the widest joint key of a plan.
+/// Returns the number of bits of the widest joint key of a plan.
 fn widest(plan: &Plan) -> u32 {
     let joint = |step: &Step| {
         key::bits(plan.domains[step.position as usize]).saturating_add(key::width(&step.scope, &plan.domains))
@@ -50,19 +49,19 @@ fn widest(plan: &Plan) -> u32 {
     plan.steps.iter().map(joint).max().unwrap_or(0)
 }
 
-/// Whether keys hold the joint scopes of a plan.
+/// Returns whether keys have enough bits for the joint scopes of a plan.
 pub(crate) fn fits(plan: &Plan) -> bool {
     widest(plan) <= <u128 as Key>::BITS
 }
 
-/// An elimination on its way.
+/// An elimination by rows, on the host or on a device.
 #[derive(Debug)]
 pub(crate) enum Sparse {
     Host(Box<Listed>),
     Device(Box<DeviceRows>),
 }
 
-/// One on the host, with keys as wide as the plan needs.
+/// An elimination by rows on the host, with keys as wide as the plan needs.
 #[derive(Debug)]
 pub(crate) enum Listed {
     Narrow(Elimination<u64>),
@@ -70,7 +69,7 @@ pub(crate) enum Listed {
 }
 
 impl Sparse {
-    /// Begins with a plan that has limits for rows.
+    /// Prepares the execution on the host of a plan with limits for rows.
     pub fn new(plan: &Plan, limits: RowLimits) -> Self {
         let accounting = Accounting::new(plan, limits);
         let narrow = widest(plan) <= <u64 as Key>::BITS;
@@ -81,7 +80,7 @@ impl Sparse {
         }))
     }
 
-    /// The same on a device; `None` where keys are too wide for it.
+    /// Prepares the execution on a device; `None` if keys are too wide for it.
     pub fn on(gpu: &Arc<Gpu>, plan: &Plan, limits: RowLimits) -> Result<Option<Self>, DeviceError> {
         if !DeviceRows::fits(widest(plan)) {
             return Ok(None);
@@ -92,7 +91,7 @@ impl Sparse {
 }
 
 impl Sparse {
-    /// The accounts.
+    /// Returns the accounts.
     fn accounting(&self) -> &Accounting {
         match self {
             Sparse::Host(rows) => rows.accounting(),
@@ -112,7 +111,7 @@ impl Sparse {
 }
 
 impl CostExecutor for Sparse {
-    /// What a device has made is on the host once all is done.
+    /// Does about `work` combinations. A device's messages are copied to the host at the end.
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
         let progress = |ended| if ended { Progress::Done } else { Progress::More };
         if self.accounting_mut().begin(problem, plan, stop).is_err() {
@@ -149,9 +148,9 @@ impl CostExecutor for Sparse {
         let accounting = self.accounting();
         let total = accounting.total();
         plan.exact = accounting.is_finished();
-        // where no solution is below the limit some messages were never made
+        // if no solution is below the limit, some messages were never made
         plan.placement.keep_messages &= accounting.is_finished() && total < plan.costs.cap;
-        // what it took, not what dense tables would have
+        // sizes of the rows, not of dense tables
         (plan.joint_entries, plan.largest_table, plan.placement.table_bytes) = accounting.taken();
         (total, Box::new(*self))
     }
@@ -175,7 +174,7 @@ impl Listed {
         }
     }
 
-    /// The accounts.
+    /// Returns the accounts.
     pub fn accounting(&self) -> &Accounting {
         match self {
             Listed::Narrow(elimination) => &elimination.accounting,
@@ -200,22 +199,22 @@ impl Rows for Listed {
     }
 }
 
-/// An elimination with keys of one width.
+/// An elimination by rows with keys of one type.
 #[derive(Debug)]
 pub(crate) struct Elimination<K: Key> {
     accounting: Accounting,
-    /// By step, sorted by key; empty where not made yet.
+    /// The messages by step, sorted by key; empty if not made yet.
     messages: Large<Vec<Row<K>>>,
     current: Option<Current<K>>,
 }
 
-/// A step at work.
+/// The step in progress.
 #[derive(Debug)]
 struct Current<K> {
     join: Join<K>,
-    /// The driver's rows, where it is not a message.
+    /// The driver's rows, if the driver is not a message.
     driver: Vec<Row<K>>,
-    /// Parts made, and their rows.
+    /// Number of parts made; `rows` has their rows.
     parts: usize,
     rows: Vec<Row<K>>,
     open: Open,
@@ -237,7 +236,7 @@ impl<K: Key> Elimination<K> {
         self.accounting.has_ended()
     }
 
-    /// Some parts of a message; `None` where that passes a limit.
+    /// Makes some parts of a message; `None` if a limit is exceeded.
     fn slice(&mut self, problem: &Problem, plan: &Plan, stop: &Stop) -> Option<()> {
         let mut current = match self.current.take() {
             Some(current) => current,
@@ -256,7 +255,7 @@ impl<K: Key> Elimination<K> {
         let part = |number| current.join.part(number, driver, &limits);
         let parts = threads::map(current.parts..end, part);
         if stop.is_set() {
-            // some may have ended early
+            // some parts may have ended early
             self.current = Some(current);
             return Some(());
         }
@@ -275,7 +274,7 @@ impl<K: Key> Elimination<K> {
         Some(())
     }
 
-    /// Loads what the next step joins; `None` where that passes a limit.
+    /// Loads the tables of the next step; `None` if a limit is exceeded.
     fn begin(&mut self, problem: &Problem, plan: &Plan) -> Option<Current<K>> {
         let step = &plan.steps[self.accounting.step()];
         let open = self.accounting.open(problem, plan);
@@ -331,7 +330,8 @@ impl<K: Key> Elimination<K> {
         }
     }
 
-    /// An entry, perhaps with another value of the position that it waits for.
+    /// Returns an entry of a message under an assignment, with the value `first` of its first position if given. `None`
+    /// if the entry is not listed.
     fn entry(&self, plan: &Plan, step: usize, assignment: &[u32], first: Option<u32>) -> Option<Cost> {
         let scope = &plan.steps[step].scope;
         let shifts = key::shifts(scope, &plan.domains);

@@ -14,7 +14,7 @@ fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>) -> Plan {
     Plan::by_rows(problem, order, ub, ROOMY, &Stop::new()).expect("keys are narrow")
 }
 
-/// A limit that some solutions keep, or none, or all.
+/// Returns a random limit that all, some or no solutions are below.
 fn some_ub(rng: &mut Rng, problem: &Problem) -> Option<Cost> {
     let bound = constant_bound(problem);
     [None, Some(bound + rng.below(3) as Cost), Some(bound + rng.below(200) as Cost)][rng.index(3)]
@@ -69,7 +69,7 @@ fn ratings_are_those_of_dense_tables_below_the_limit() {
         let rows = run(&problem, by_rows(&problem, &order, ub));
         let dense = run(&problem, Plan::new(&problem, &order, &Limits { ub, ..Limits::new(1 << 30) }));
         let (Some(sparse), Some(dense)) = (rows.cost_to_go(), dense.cost_to_go()) else { continue };
-        // sums from here on are beyond the limit, or beyond all finite costs
+        // sums of this cost or more exceed the limit, or all finite costs together
         let limit = rows.plan.costs.limit.min(problem.constant + rows.plan.costs.cap);
         for _ in 0..5 {
             let target: Vec<u32> = problem.domains.iter().map(|&d| rng.below(d.into()) as u32).collect();
@@ -148,7 +148,7 @@ fn what_passes_its_limits_still_comes_to_a_bound() {
     assert!(gave_up > 300 && raised > 5, "{gave_up} {raised}");
 }
 
-/// Functions of forty variables of four values, of which few combinations are allowed: no dense table of any kind.
+/// Functions of forty variables of four values with few feasible tuples do not fit any dense table.
 #[test]
 fn scopes_beyond_64_bits() {
     let mut rng = Rng::new(46);
@@ -158,7 +158,7 @@ fn scopes_beyond_64_bits() {
             (0..30).map(|_| ((0..40).map(|_| rng.below(4) as u32).collect(), rng.below(50) as Cost)).collect()
         };
         let (first, mut second) = (tuples(), tuples());
-        // some pairs agree on what they share
+        // some pairs agree on the shared variables
         for (k, (values, _)) in second.iter_mut().enumerate() {
             values[..20].copy_from_slice(&first[k % 7].0[20..]);
         }
@@ -187,7 +187,7 @@ fn scopes_beyond_64_bits() {
             top: FORBIDDEN,
         });
         let order = shuffled(&problem, &mut rng);
-        // both functions together have 120 bits
+        // the scope of both functions together has 120 bits
         let outcome = run(&problem, by_rows(&problem, &order, None));
         assert_eq!(outcome.lower_bound(), 5 + optimum);
         let assignment = outcome.assign(&Stop::new()).expect("there are solutions");

@@ -1,4 +1,4 @@
-//! Files and folders, as far as systems differ.
+//! Files and folders, as far as operating systems differ.
 
 #[cfg(unix)]
 pub(crate) use unix::{free, read, write};
@@ -13,7 +13,7 @@ mod unix {
     use std::os::unix::fs::FileExt;
     use std::path::Path;
 
-    /// Bytes that are free in a folder; none in one that lies in memory, as `/tmp` does on many systems.
+    /// Returns the free bytes of a folder; 0 for a folder in memory, as `/tmp` is on many systems.
     pub fn free(folder: &Path) -> io::Result<u64> {
         if in_memory(folder)? {
             return Ok(0);
@@ -34,18 +34,18 @@ mod unix {
         Ok(false)
     }
 
-    /// Reads all of `out` from there on; threads may read at a time.
+    /// Reads all of `out` from offset `from`; several threads may read at a time.
     pub fn read(file: &File, out: &mut [u8], from: u64) -> io::Result<()> {
         file.read_exact_at(out, from)
     }
 
-    /// Writes all of it from there on.
+    /// Writes all bytes from offset `from`.
     pub fn write(file: &File, bytes: &[u8], from: u64) -> io::Result<()> {
         file.write_all_at(bytes, from)
     }
 }
 
-/// No room: plans then stay within memory.
+/// On other systems no folder has room, so that plans stay within memory.
 #[cfg(not(unix))]
 mod elsewhere {
     use std::fs::File;

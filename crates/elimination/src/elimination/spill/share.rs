@@ -1,4 +1,4 @@
-//! What of a plan goes to files, and how the steps that read or make it are cut.
+//! Choice of the messages of a plan that go to files, and division of the steps that read or make them.
 
 use crate::elimination::cpu::{Shape, THREADS, temporary};
 use crate::elimination::plan::slices::{Cut, entries};
@@ -7,16 +7,16 @@ use crate::error::Error;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second
-/// with what it reads, after which a run can be told to stop.
+/// Largest number of entries of a slice of a message: some milliseconds of work, and with its inputs some tenths of a
+/// second of a slow disk, after which a run can be stopped.
 const MOST_SLICE: u64 = 1 << 22;
-/// Slices of a step, at least, where it has more than [`LEAST_SLICE`] entries: so that the disk works beside the
-/// processor.
+/// Least number of slices of a step with more than [`LEAST_SLICE`] entries, so that the disk works while the processor
+/// computes.
 const SLICES: u64 = 8;
 const LEAST_SLICE: u64 = 1 << 18;
 
-/// Decides which messages of an exact plan go to files of at most `room` bytes, so that all else fits into `memory`.
-/// `None` where that cannot be.
+/// Chooses the messages of an exact plan that go to files of at most `room` bytes, so that everything else fits into
+/// `memory`. Returns `None` if that is impossible.
 pub(crate) fn share(
     plan: &EliminationPlan,
     placement: &mut Placement,
@@ -45,7 +45,7 @@ pub(crate) fn share(
     Ok(None)
 }
 
-/// Cuts the steps that need it. Returns the bytes of memory that are taken at the worst moment, if they are there.
+/// Divides the steps that need it. Returns the peak bytes of memory, or `None` if they exceed `memory`.
 fn cut_all(
     plan: &EliminationPlan,
     keep_messages: bool,
@@ -83,7 +83,8 @@ fn cut_all(
     Ok(Some(peak))
 }
 
-/// How a step is cut so that it takes no more than so many entries besides what stays, and how many it takes.
+/// Returns the division of a step with which it takes at most `room` entries beside the tables that stay, and the
+/// number of entries that it takes.
 fn cut(plan: &EliminationPlan, spill: &Spill, index: usize, room: u64) -> Option<(Option<Cut>, u64)> {
     let step = &plan.steps[index];
     let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));

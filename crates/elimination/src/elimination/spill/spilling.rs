@@ -1,4 +1,4 @@
-//! A run whose large messages lie in files.
+//! Execution of a plan whose large messages are stored in files.
 
 use super::{disk, failed, has_room};
 use crate::algebra::Entry;
@@ -30,43 +30,43 @@ impl TableFile {
     }
 }
 
-/// The run, with what is at work.
+/// The execution of a plan, with the step in progress.
 #[derive(Debug)]
 pub(crate) struct Spilled<S: Semiring> {
     spill: Arc<Spill>,
     folder: PathBuf,
-    /// The step at work.
+    /// Index of the step in progress.
     step: usize,
     store: Store<S>,
-    /// By step, its message's file.
+    /// By step, the file of its message.
     files: Vec<Option<TableFile>>,
     open: Option<Open<S::Entry>>,
     work_done: u64,
 }
 
-/// A step that goes in slices.
+/// A step in progress that is executed in slices.
 #[derive(Debug)]
 struct Open<E> {
     /// The plan, over the domains of a slice.
     plan: EliminationPlan,
     cut: Option<Cut>,
-    /// By input, functions and unary costs as a whole.
+    /// By input, the whole tables of functions and unary costs.
     functions: Vec<Storage<E>>,
     slice: u64,
     slices: u64,
-    /// By input what the slice at work and the next one have copies of, and the slice's message and that of the one
-    /// before.
+    /// By input, the copies that the current slice reads. `next` has those of the next slice, `made` is the current
+    /// slice of the message, and `before` the slice before.
     now: Vec<Storage<E>>,
     next: Vec<Storage<E>>,
     made: Storage<E>,
     before: Storage<E>,
-    /// Whether the inputs of the slice at work are there.
+    /// Whether the inputs of the current slice have been read.
     ready: bool,
     message: Growing<E>,
     work_before: u64,
 }
 
-/// Where a message grows.
+/// The destination of a message that is made in slices.
 #[derive(Debug)]
 enum Growing<E> {
     File(TableFile),
@@ -92,17 +92,17 @@ impl<E> Open<E> {
 }
 
 impl<S: Semiring> Spilled<S> {
-    /// Prepares a run with files in a folder.
+    /// Prepares the execution of a plan with files in a folder.
     ///
     /// # Errors
-    /// A folder that has too little room by now.
+    /// Returns an error if the folder has too little room by now.
     pub fn new(task: Task<'_, S>, spill: Arc<Spill>, folder: PathBuf) -> Result<Self, Error> {
         has_room(&spill, &folder)?;
         let files = task.plan.steps.iter().map(|_| None).collect();
         Ok(Spilled { spill, folder, step: 0, store: Store::new(task), files, open: None, work_done: 0 })
     }
 
-    /// Begins a step that goes in slices.
+    /// Prepares a step that is executed in slices.
     fn open(&self, task: Task<'_, S>) -> Result<Open<S::Entry>, Error> {
         let plan = task.plan;
         let (index, step) = (self.step, &plan.steps[self.step]);
@@ -182,7 +182,7 @@ impl<S: Semiring> Spilled<S> {
         Ok(())
     }
 
-    /// The work of the step at work, with that of its file.
+    /// Returns the work of the current step, including that of its file.
     fn work_of(&self, plan: &EliminationPlan) -> u64 {
         let step = &plan.steps[self.step];
         let filed =
@@ -205,7 +205,7 @@ impl<S: Semiring> Spilled<S> {
         fill(&join, shape.domain as u64, 0, out);
     }
 
-    /// Copies what a slice reads of tables in files, and of others that it reads only parts of.
+    /// Copies the inputs of a slice that are in files, and stretches of other tables that it does not read as a whole.
     fn read(
         &self,
         plan: &EliminationPlan,
@@ -222,7 +222,7 @@ impl<S: Semiring> Spilled<S> {
                 Source::Message(from) => self.files[from as usize].as_ref(),
                 _ => None,
             };
-            // what is the same for all slices was read with the first one of this buffer
+            // inputs that are equal for all slices were read with the first slice of this buffer
             if whole && (file.is_none() || !copy.is_empty()) {
                 continue;
             }
@@ -244,7 +244,7 @@ impl<S: Semiring> Spilled<S> {
         Ok(())
     }
 
-    /// The message of the step at work is there.
+    /// Stores the complete message of the current step and moves to the next.
     fn close(&mut self, task: Task<'_, S>, message: Growing<S::Entry>, work_before: u64) {
         let plan = task.plan;
         self.work_done = work_before.saturating_add(self.work_of(plan));

@@ -1,4 +1,4 @@
-//! Runs with files against runs in memory.
+//! Comparison of runs with files and runs in memory.
 
 use super::Spilled;
 use crate::algebra::MinSum;
@@ -11,7 +11,7 @@ use crate::stop::Stop;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All messages, those in files read back.
+/// Returns all messages; those in files are read back.
 fn all(outcome: &Outcome) -> Vec<Vec<Cost>> {
     assert!(outcome.messages.are_in_files());
     let entries = |(number, step): (u32, &Step)| {

@@ -1,4 +1,4 @@
-//! Domains of pyDCOP's files: their values as expressions see them.
+//! Domains of pyDCOP's files, with their values as used in expressions.
 
 use super::super::draft::{VALUES, number, range};
 use super::super::python::Value;
@@ -6,14 +6,14 @@ use super::super::yaml::{Kind, Node};
 use crate::text::Wrong;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The values of a domain as expressions see them, and as the file writes them.
+/// The values of a domain as used in expressions, and as written in the file.
 pub(super) struct Domain {
     pub values: Vec<Typed>,
     pub labels: Vec<Box<str>>,
 }
 
 impl Domain {
-    /// The place of a value that the file writes like one of these, or that PyYAML reads as the same.
+    /// Returns the index of a value that is written like one of the domain, or that PyYAML reads as equal to one.
     pub fn place(&self, node: &Node) -> Result<usize, Wrong> {
         let label = node.scalar("a value")?;
         let typed = Typed::new(label, matches!(node.kind, Kind::Scalar(_, true)));
@@ -36,7 +36,7 @@ impl Typed {
         if !plain {
             return Typed::Text(text.into());
         }
-        // YAML 1.1, as PyYAML has it
+        // YAML 1.1, like PyYAML
         match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Typed::Truth(true),
             "false" | "no" | "off" => Typed::Truth(false),
@@ -53,7 +53,7 @@ impl Typed {
     }
 }
 
-/// Reads the domains by their names.
+/// Reads the domains, by name.
 pub(super) fn domains(node: &Node) -> Result<FxHashMap<String, Domain>, Wrong> {
     let mut domains = FxHashMap::default();
     for (key, own) in node.map("a mapping of domains")? {

@@ -1,4 +1,4 @@
-//! What expressions come to.
+//! Evaluation of expressions.
 
 use super::{Comparison, Expr, Function, Kind, Operator, Value};
 use crate::text::{Wrong, quote};
@@ -29,16 +29,16 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The values of names.
+/// The values of names during an evaluation.
 pub(super) struct Values<'a, 'v> {
-    /// Of variables by their numbers.
+    /// Returns the value of a variable by its index.
     pub of: &'v dyn Fn(u32) -> Value<'a>,
-    /// Of local names by their numbers; `None` before they are assigned.
+    /// The values of local names by index; `None` before the first assignment.
     pub locals: Vec<Option<Value<'a>>>,
 }
 
 impl<'a> Expr<'a> {
-    /// What computing it came to, in place of what can be computed.
+    /// Returns an error about a failed evaluation, with its result `found`.
     pub fn fails(&self, found: impl Into<String>) -> Wrong {
         Wrong::new(self.at.clone(), "an expression that can be computed for all values").found(found)
     }
@@ -82,7 +82,7 @@ impl<'a> Expr<'a> {
         })
     }
 
-    /// The first of several values that is true, or is not; the last one where there is none.
+    /// Returns the first of several values whose truth is `wanted`; the last one if there is none.
     fn first(&self, all: &[Expr<'a>], wanted: bool, values: &Values<'a, '_>) -> Result<Value<'a>, Wrong> {
         let mut found = Value::Truth(!wanted);
         for one in all {
@@ -188,12 +188,12 @@ impl<'a> Expr<'a> {
     }
 }
 
-/// Rounds to so many decimals, halves to even.
+/// Rounds to `decimals` decimal digits, halves to even.
 fn rounded(x: f64, decimals: f64) -> f64 {
     if decimals <= 0.0 || !x.is_finite() {
         let scale = 10f64.powf(-decimals.trunc());
         return (x / scale).round_ties_even() * scale;
     }
-    // the exact value decides, not a product
+    // formatting rounds the exact value, and not a rounded product
     format!("{x:.*}", decimals.min(400.0) as usize).parse().unwrap_or(x)
 }

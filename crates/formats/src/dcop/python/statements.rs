@@ -1,4 +1,4 @@
-//! Bodies of functions: statements in lines, blocks by their indentation.
+//! Function bodies: statements in lines, with blocks by indentation.
 
 use super::compute::Values;
 use super::{DEPTH, Expr, Expression, Kind, Operator, Parser, Value, Word};
@@ -10,28 +10,28 @@ use std::ops::Range;
 pub(super) enum Statement<'a> {
     Return(Expr<'a>),
     Assign(usize, Expr<'a>),
-    /// Conditions with their blocks, and the block otherwise.
+    /// Conditions with their blocks, and the `else` block.
     If(Vec<(Expr<'a>, Vec<Statement<'a>>)>, Vec<Statement<'a>>),
 }
 
 const STATEMENT: &str = "an assignment, `if`, `elif`, `else`, `pass` or `return`";
 
-/// Operators of assignments that change a name.
+/// Operators of augmented assignments.
 const CHANGES: [(&str, Operator); 4] =
     [("+=", Operator::Add), ("-=", Operator::Subtract), ("*=", Operator::Multiply), ("/=", Operator::Divide)];
 
-/// Whether a text is the body of a function: whether one of its words is `return`.
+/// Returns whether a text is a function body, that is, contains the word `return`.
 pub(super) fn are_in(text: &str) -> bool {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == "return")
 }
 
-/// A line of code: its indentation, and its place without it.
+/// A line of code: its indentation, and the byte range of its text.
 struct Line {
     indent: usize,
     at: Range<usize>,
 }
 
-/// Lines that are not empty, without comments; what is in parentheses goes on in the next line.
+/// Splits a text into lines without comments, and omits empty lines; a line continues while parentheses are open.
 fn lines(text: &str) -> Vec<Line> {
     let (mut lines, mut start, mut open, mut quote, mut comment) = (Vec::new(), 0, 0i32, None, None);
     for (at, c) in text.char_indices().chain([(text.len(), '\n')]) {
@@ -57,7 +57,7 @@ fn lines(text: &str) -> Vec<Line> {
     lines
 }
 
-/// Reads the statements of a body.
+/// Parses the statements of a function body.
 pub(super) fn body<'a>(parser: &mut Parser<'a, '_>) -> Result<Vec<Statement<'a>>, Wrong> {
     let whole = parser.text;
     let lines = lines(whole);
@@ -69,16 +69,16 @@ pub(super) fn body<'a>(parser: &mut Parser<'a, '_>) -> Result<Vec<Statement<'a>>
     }
 }
 
-/// A body that is being read.
+/// A function body while it is parsed.
 struct Blocks<'p, 'a, 'b> {
     parser: &'p mut Parser<'a, 'b>,
     whole: &'a str,
-    /// The lines that no statement has taken.
+    /// The lines that are not yet parsed.
     left: &'p [Line],
 }
 
 impl<'a> Blocks<'_, 'a, '_> {
-    /// Reads the statements of one indentation; `depth` is the number of enclosing blocks.
+    /// Parses the statements of one indentation; `depth` is the number of enclosing blocks.
     fn block(&mut self, indent: usize, depth: u32) -> Result<Vec<Statement<'a>>, Wrong> {
         let mut statements = Vec::new();
         while let [line, ..] = self.left
@@ -96,11 +96,11 @@ impl<'a> Blocks<'_, 'a, '_> {
         Ok(statements)
     }
 
-    /// Reads a statement from the word `if` on.
+    /// Parses an `if` statement whose first word is the current one.
     fn cases(&mut self, indent: usize, depth: u32) -> Result<Statement<'a>, Wrong> {
         let mut cases = Vec::new();
         loop {
-            // the word `if` or `elif`
+            // skip the word `if` or `elif`
             self.parser.advance()?;
             let condition = self.parser.ternary()?;
             cases.push((condition, self.after_colon(indent, depth)?));
@@ -122,7 +122,7 @@ impl<'a> Blocks<'_, 'a, '_> {
         Ok(Statement::If(cases, Vec::new()))
     }
 
-    /// Takes the next line and goes to its first word.
+    /// Starts to parse the next line at its first word.
     fn begin(&mut self, line: &Line) -> Result<(), Wrong> {
         self.left = &self.left[1..];
         self.parser.text = &self.whole[..line.at.end];
@@ -130,7 +130,7 @@ impl<'a> Blocks<'_, 'a, '_> {
         self.parser.advance()
     }
 
-    /// Reads a colon, and a statement in the same line or a block of deeper lines.
+    /// Parses a colon, and a statement on the same line or an indented block.
     fn after_colon(&mut self, indent: usize, depth: u32) -> Result<Vec<Statement<'a>>, Wrong> {
         self.parser.must_take(":")?;
         if self.parser.next.0 != Word::End {
@@ -143,7 +143,7 @@ impl<'a> Blocks<'_, 'a, '_> {
     }
 }
 
-/// Reads a statement in one line up to its end. Returns `None` for `pass` and `import math`.
+/// Parses a statement that fills a line. Returns `None` for `pass` and `import math`.
 fn simple<'a>(parser: &mut Parser<'a, '_>) -> Result<Option<Statement<'a>>, Wrong> {
     let (word, at) = parser.next.clone();
     let Word::Name(name) = word else { return Err(parser.unexpected(STATEMENT)) };
@@ -182,7 +182,7 @@ fn simple<'a>(parser: &mut Parser<'a, '_>) -> Result<Option<Statement<'a>>, Wron
     Ok(statement)
 }
 
-/// The number of a local name, which is what the name stood for until it is assigned.
+/// Returns the index of a local name, which keeps its previous meaning until it is assigned.
 fn local<'a>(parser: &mut Parser<'a, '_>, name: &'a str, at: Range<usize>) -> usize {
     if let Some(known) = parser.names.iter().position(|known| *known == name) {
         return known;
@@ -194,7 +194,7 @@ fn local<'a>(parser: &mut Parser<'a, '_>, name: &'a str, at: Range<usize>) -> us
 }
 
 impl<'a> Expression<'a> {
-    /// The number that it is for these values of all variables.
+    /// Evaluates the expression to a number for these values of all variables.
     pub fn number(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
         let mut values = Values { of: value, locals: Vec::new() };
         for before in &self.locals {
@@ -209,7 +209,7 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// Runs statements up to the first `return`, whose expression it returns.
+/// Executes statements up to the first `return`, and returns its expression; `None` if there is none.
 fn run<'s, 'a>(body: &'s [Statement<'a>], values: &mut Values<'a, '_>) -> Result<Option<&'s Expr<'a>>, Wrong> {
     for statement in body {
         match statement {

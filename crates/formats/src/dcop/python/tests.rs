@@ -1,6 +1,6 @@
 use super::*;
 
-/// The number that a text is, with x = 3, y = -2, s = "R".
+/// Evaluates a text with x = 3, y = -2, s = "R".
 fn number(text: &str) -> Result<f64, Wrong> {
     let meaning = |name: &str| match name {
         "x" => Some(Meaning::Variable(0)),
@@ -12,7 +12,7 @@ fn number(text: &str) -> Result<f64, Wrong> {
     parse(text, &meaning, &all)?.number(&|variable| Value::Number([3.0, -2.0][variable as usize]))
 }
 
-/// Each as Python 3 computes it.
+/// Expressions have the values that Python 3 computes.
 #[test]
 fn numbers_are_pythons() {
     for (text, expected) in [
@@ -64,7 +64,7 @@ fn numbers_are_pythons() {
     }
 }
 
-/// Each as Python 3 computes it.
+/// Function bodies have the values that Python 3 computes.
 #[test]
 fn statements_are_pythons() {
     for (text, expected) in [
@@ -136,6 +136,6 @@ fn what_is_not_read_is_told_with_its_place() {
     for deep in ["(".repeat(1000), "-".repeat(1000), "not ".repeat(1000), "1**".repeat(1000)] {
         assert!(number(&deep).expect_err("too deep").expected.contains("levels"), "{deep}");
     }
-    // long chains are not deep
+    // long chains are not nested
     assert_eq!(number(&format!("0{}", "+1".repeat(90_000))), Ok(90_000.0));
 }

@@ -1,4 +1,4 @@
-//! The builder of networks, which checks them.
+//! The builder of networks, which checks its input.
 
 use super::{Global, Globals, Network, Notation, Variable};
 use crate::error::ModelError;
@@ -10,15 +10,15 @@ use crate::model::{
 };
 use std::sync::Arc;
 
-/// Builds a [`Network`], checking every part as it comes.
+/// Builds a [`Network`] and checks each part when it is added.
 #[derive(Clone, Debug)]
 pub struct Builder {
     network: Network,
     tables: Tables,
-    /// The span of each function: many may share one large table.
+    /// The span of each function, kept because many functions may share one large table.
     spans: Vec<CostSpan>,
     sums: Sums,
-    /// Global functions with the number of functions before them, and their parts.
+    /// Global functions, each with the number of functions before it and its decomposition.
     globals: Vec<(u32, Global, Parts)>,
 }
 
@@ -27,14 +27,14 @@ impl Builder {
         Builder { network, tables: Tables::default(), spans: Vec::new(), sums: Sums::default(), globals: Vec::new() }
     }
 
-    /// Sets the limit that a solution's total must stay below. What it forbids may have any sum: it is set before
-    /// functions with large costs are added.
+    /// Sets the strict upper limit of the cost of a solution. Sums that reach it may exceed the range of costs, so it
+    /// must be set before functions with large costs are added.
     pub fn top(&mut self, top: Cost) -> &mut Self {
         self.network.top = top.min(FORBIDDEN);
         self
     }
 
-    /// Sets the meaning of the integers.
+    /// Sets the meaning of the integer costs.
     pub fn units(&mut self, units: Units) -> &mut Self {
         self.network.units = units;
         self
@@ -46,19 +46,19 @@ impl Builder {
         self
     }
 
-    /// Names a function added before.
+    /// Sets the name of a function that was already added.
     pub fn name_function(&mut self, function: u32, name: impl Into<Box<str>>) -> &mut Self {
         let _ = Arc::make_mut(&mut self.network.function_names).insert(function, name.into());
         self
     }
 
-    /// Sets the file's own numbers, of which the costs are rounded logarithms.
+    /// Sets the file's own numbers, if the costs are rounded logarithms of them.
     pub fn reading(&mut self, reading: Reading) -> &mut Self {
         self.network.reading = Some(reading.into());
         self
     }
 
-    /// Sets the agents; each variable must have an owner by the time that the network is finished.
+    /// Sets the agents; each variable must have an owner when the network is built.
     pub fn agents(&mut self, agents: Agents) -> &mut Self {
         self.network.agents = Some(agents.into());
         self
@@ -80,7 +80,7 @@ impl Builder {
         Ok(index as u32)
     }
 
-    /// Adds a function with one cost for every combination of values, the last variable running fastest.
+    /// Adds a function with one cost for each combination of values, the last variable varying fastest.
     /// A cost of [`FORBIDDEN`] forbids its combination.
     pub fn dense(&mut self, scope: &[u32], costs: Vec<Cost>) -> Result<u32, ModelError> {
         let function = self.check_scope(scope)?;
@@ -89,19 +89,19 @@ impl Builder {
         self.push(scope, Table::Dense(costs))
     }
 
-    /// Adds a function with a table that exists already, which is not copied.
+    /// Adds a function with an existing table, which is not copied.
     pub fn table(&mut self, scope: &[u32], table: &Table) -> Result<u32, ModelError> {
         self.check_table(scope, table)?;
         self.push(scope, table.clone())
     }
 
-    /// Adds a function with a table that no earlier function has: equal tables are not looked for.
+    /// Adds a function with a table that differs from all earlier ones; the builder does not look for an equal one.
     pub fn distinct(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
         self.check_table(scope, &table)?;
         self.add(scope, table, None)
     }
 
-    /// Adds a function with a default cost and the tuples that differ (`scope.len()` values a tuple).
+    /// Adds a function with a default cost and the tuples that differ from it (`scope.len()` values for each tuple).
     pub fn sparse(
         &mut self,
         scope: &[u32],
@@ -119,7 +119,7 @@ impl Builder {
         self.push(scope, Table::Sparse(table.into()))
     }
 
-    /// Adds a function with the table of an earlier one; the domains along both scopes must agree.
+    /// Adds a function with the table of an earlier one; the domain sizes along both scopes must agree.
     pub fn shared(&mut self, scope: &[u32], original: u32) -> Result<u32, ModelError> {
         let function = self.check_scope(scope)?;
         let Network { domains, functions, .. } = &self.network;
@@ -134,26 +134,26 @@ impl Builder {
         self.add(scope, table, Some(original))
     }
 
-    /// The domain sizes of the variables added before.
+    /// Returns the domain sizes of the variables added so far.
     pub fn domains(&self) -> &Arc<Vec<u32>> {
         &self.network.domains
     }
 
-    /// The functions with tables added before.
+    /// Returns the functions with tables added so far.
     pub fn functions(&self) -> &[CostFunction] {
         &self.network.functions
     }
 
-    /// The domain size of a variable added before.
+    /// Returns the domain size of a variable; `None` if it was not added.
     pub fn domain(&self, variable: u32) -> Option<u32> {
         self.network.domains.get(variable as usize).copied()
     }
 
-    /// Adds a global function, with the tables that stand for it where the network is searched. Returns its number
-    /// among all functions.
+    /// Adds a global function with its decomposition into tables, which replace it in the expanded network. Returns its
+    /// number among all functions.
     ///
     /// # Errors
-    /// A scope with a variable that does not exist, or twice; costs that are too large.
+    /// Returns an error if the scope has an unknown or repeated variable, or if costs are too large.
     pub fn global(&mut self, global: Global, parts: Parts) -> Result<u32, ModelError> {
         let _ = self.check_scope(&global.scope)?;
         self.count(parts.tables.iter().map(|(_, table)| CostSpan::of(table.costs())))?;
@@ -162,24 +162,24 @@ impl Builder {
         Ok(number)
     }
 
-    /// The number of functions added so far, global ones included.
+    /// Returns the number of functions added so far, global ones included.
     pub fn function_count(&self) -> u32 {
         (self.network.functions.len() + self.globals.len()) as u32
     }
 
-    /// The costs of all functions added so far.
+    /// Returns the sums of the costs of all functions added so far.
     pub fn sums(&self) -> Sums {
         self.sums
     }
 
-    /// The finished network.
+    /// Returns the finished network.
     pub fn build(mut self) -> Network {
         if self.globals.is_empty() {
             return self.network;
         }
         let globals = std::mem::take(&mut self.globals);
         let mut expanded = self.clone();
-        // numbers count global functions too
+        // names are by numbers that count global functions too, so they do not apply to the expanded network
         expanded.network.function_names = Arc::default();
         let (mut functions, mut chains, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut is_relaxed = false;
@@ -222,7 +222,7 @@ impl Builder {
         if let Some(&variable) = scope.iter().find(|&&variable| variable as usize >= variables) {
             return Err(ModelError::UnknownVariable { function, variable, variables });
         }
-        // comparing pairs is fastest for the usual two or three variables, and far too slow for a million
+        // comparing pairs is fastest for the usual two or three variables, but quadratic in large scopes
         let repeated = if scope.len() <= 32 {
             scope.iter().enumerate().find(|&(position, variable)| scope[..position].contains(variable)).map(|(_, v)| *v)
         } else {
@@ -274,7 +274,7 @@ impl Builder {
         self.add(scope, table, original)
     }
 
-    /// The first function with such a table.
+    /// Returns the first function with an equal table and equal domain sizes; `None` if this is the first.
     fn original(&mut self, scope: &[u32], table: &Table) -> Option<u32> {
         let Network { domains, functions, .. } = &self.network;
         let size = |&v: &u32| domains[v as usize];
@@ -287,7 +287,7 @@ impl Builder {
         (first < place).then_some(first)
     }
 
-    /// Adds a function, perhaps with the table of an earlier one.
+    /// Adds a function, with the table of `original` if that is given.
     fn add(&mut self, scope: &[u32], table: Table, original: Option<u32>) -> Result<u32, ModelError> {
         let span = self.span(scope, &table, original);
         self.count([span])?;
@@ -310,7 +310,7 @@ impl Builder {
         functions.len() as u32 - 1
     }
 
-    /// Counts the costs of a function, unless they are too many.
+    /// Adds the costs of a function to the sums, or returns an error if the sums would be too large.
     fn count(&mut self, spans: impl IntoIterator<Item = CostSpan>) -> Result<(), ModelError> {
         let mut sums = self.sums;
         spans.into_iter().for_each(|span| sums.add(span));
@@ -344,7 +344,7 @@ mod tests {
         builder
     }
 
-    /// Three functions of almost 2^58, and one of which the least cost is that far below 0.
+    /// Three functions of almost 2^58 fit, and so do functions whose least cost is that far below 0.
     #[test]
     fn sums_stay_below_what_is_forbidden() {
         const MOST: Cost = COST_LIMIT - 1;
@@ -352,10 +352,10 @@ mod tests {
             (FORBIDDEN, [0, 3], true),
             (FORBIDDEN, [0, 4], false),
             (FORBIDDEN, [0, -4], false),
-            // nothing is left of it once its least cost is taken out
+            // the function is constant, so nothing is left after its least cost is subtracted
             (FORBIDDEN, [-4, -4], true),
             (FORBIDDEN, [FORBIDDEN, FORBIDDEN], true),
-            // what saturates has reached a small top
+            // sums that saturate have already reached a small top
             (COST_LIMIT, [0, -4], true),
             (COST_LIMIT, [MOST, MOST], true),
         ] {

@@ -1,11 +1,11 @@
-//! A network with less in it.
+//! Networks with some functions or limits removed.
 
 use super::Network;
 use crate::model::{CostFunction, FORBIDDEN, Global, GlobalKind, Linear, Price, Table, Target, add};
 use std::sync::Arc;
 
 impl Network {
-    /// The same without a limit on totals.
+    /// Returns the network without a limit on the cost of solutions.
     pub fn without_top(&self) -> Network {
         let mut network = self.clone();
         network.top = FORBIDDEN;
@@ -15,22 +15,23 @@ impl Network {
         network
     }
 
-    /// The tables that stand for a global function, by its number among all, in the expanded network.
+    /// Iterates over the tables of the expanded network that replace a global function, given by its number among all
+    /// functions.
     pub fn parts(&self, number: usize) -> impl Iterator<Item = &CostFunction> {
         let place = self.globals.as_ref().zip(self.place_of_global(number));
         let parts = place.map(|(globals, place)| &globals.expanded.functions[globals.parts[place].clone()]);
         parts.into_iter().flatten()
     }
 
-    /// Whether [`Network::without`] can leave out a function, by its number among all: not a global one with negative
-    /// costs.
+    /// Returns whether [`Network::without`] can remove a function, given by its number among all functions. Global
+    /// functions with negative costs cannot be removed.
     pub fn can_leave_out(&self, number: usize) -> bool {
         let Some((globals, place)) = self.globals.as_ref().zip(self.place_of_global(number)) else { return true };
         globals.parts[place].clone().all(|part| globals.expanded.functions[part].min(&globals.expanded.domains) >= 0)
     }
 
-    /// The same without some of the functions, which are chosen by their number among all and can be left out. In place
-    /// of each is one that is always 0, or its least cost where that is negative.
+    /// Returns the network without some functions, chosen by their numbers among all functions; all of them must be
+    /// removable. Each is replaced by a constant function of cost 0, or of its least cost if that is negative.
     pub fn without(&self, left_out: impl Fn(usize) -> bool) -> Network {
         let mut network = Network { reading: None, ..self.clone() };
         let constant = |cost| CostFunction { scope: [].into(), table: Table::dense(vec![cost]) };
@@ -47,7 +48,7 @@ impl Network {
                 let least = constant(own.min(&self.domains).min(0));
                 if let Some(globals) = &mut network.globals {
                     let globals = Arc::make_mut(globals);
-                    // evidence stands behind the parts of the global functions
+                    // evidence functions come after the tables of the global functions
                     let first = globals.parts.first().map_or(0, |range| range.start);
                     let added: usize = globals.parts.iter().map(ExactSizeIterator::len).sum();
                     let all = Arc::make_mut(&mut globals.expanded.functions);
@@ -74,7 +75,7 @@ impl Network {
     }
 }
 
-/// A global function without variables, whose sum is 0 as it should be.
+/// Returns a global function without variables that is always satisfied.
 fn nothing() -> Global {
     let linear =
         Linear { weights: Vec::new(), target: Target::Within(0, 0), price: Price::HARD, at_most_one: Vec::new() };

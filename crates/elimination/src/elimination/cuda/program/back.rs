@@ -1,4 +1,4 @@
-//! Both directions of a propagation as one program: messages to the roots, and what all else comes to on the way back.
+//! Both directions of a propagation as one program: messages to the roots, and outside aggregates on the way back.
 
 use super::{Program, Room, Settled, Task};
 use crate::elimination::cuda::shape::{BUSY, Chip, INPUTS, THREADS};
@@ -7,66 +7,68 @@ use crate::elimination::plan::{EliminationPlan, Source};
 use crate::model::Scope;
 use std::cmp::Reverse;
 
-/// Combinations of a part, at least: what adds up the parts is a launch more.
+/// Least number of combinations of a part, because adding up the parts takes another launch.
 const PART: u64 = 1 << 11;
-/// Threads that share an output at most.
+/// Largest number of threads that share an output.
 const SHARED: u64 = 32;
-/// Combinations that are folded, at most: kernels divide numbers below that.
+/// The number of combinations folded to an output must be below this, because kernels divide only smaller numbers.
 const FOLDED: u64 = 1 << 31;
-/// Entries of a table, at most: offsets in it have 32 bits.
+/// The number of entries of a table must be below this, because offsets in it have 32 bits.
 const REACH: u64 = 1 << 32;
 
-/// What is wanted of a step on the way back.
+/// The results of the backward pass that are wanted of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// What its combination comes to by the values of its variable.
+    /// Whether the aggregate by the values of the step's variable is wanted.
     pub values: bool,
-    /// What all else comes to, over its message.
+    /// Whether the outside aggregate over the step's message is wanted.
     pub outside: bool,
 }
 
-/// Where a step's results are.
+/// The locations of a step's results.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BackStep {
-    /// The range of its message; none without variables.
+    /// Index of the range of the step's message; `None` if the message has no variables.
     pub message: Option<usize>,
-    /// The range of what all else comes to, over its message.
+    /// Index of the range of the outside aggregate over the step's message.
     pub outside: Option<usize>,
-    /// How that was folded, before it was divided.
+    /// The way in which the outside aggregate was folded, before it was divided.
     pub outside_made: Made,
-    /// What its combination comes to by the values of its variable, as a table.
+    /// The table of the aggregate by the values of the step's variable.
     pub values: Option<usize>,
-    /// How these were folded.
+    /// The way in which the aggregate by values was folded.
     pub values_made: Made,
 }
 
-/// How the combination of a step was folded to a table.
+/// The way in which the combination of a step was folded to a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Made {
-    /// Combinations that were folded to one entry, one after the other, at most.
+    /// The largest number of combinations that were folded to one entry one after the other.
     pub depth: u64,
-    /// The step of a message, if the table was made from that and what all else comes to for it: together they are the
-    /// combination, folded to a table that is larger.
+    /// The step of a message, if the table was folded from that message combined with its outside aggregate: together
+    /// they are the step's combination, folded to a table that is larger.
     pub from: Option<usize>,
 }
 
-/// A program of both directions, and where its results are.
+/// A program of both directions, and the locations of its results.
 #[derive(Debug)]
 pub struct Back {
-    /// What the device does.
+    /// The program of both directions.
     pub program: Program,
-    /// The steps backwards.
+    /// The results of each step.
     pub steps: Vec<BackStep>,
-    /// The first launch of the way back.
+    /// The first launch of the backward pass.
     pub turn: usize,
 }
 
 impl Back {
-    /// Lays out both directions; of the way back what is wanted, by step. A step's outside is wanted where anything is
-    /// wanted of it or below. Values are told apart by the `kept` positions, too, which go last.
+    /// Lays out both directions. `wanted` has the results of the backward pass that are wanted, by step; a step's
+    /// outside aggregate must be wanted if any result is wanted of it or of a step below. Aggregates by values also
+    /// distinguish the values of the `kept` positions, which must be the last.
     ///
     /// # Errors
-    /// The entries that it takes where those are more; the most where kernels do not reach them.
+    /// Returns the number of entries of device memory that the program takes, if `room` has fewer, or `u64::MAX` if the
+    /// kernels do not support tables of that size.
     pub fn new(plan: &EliminationPlan, wanted: &[Wanted], kept: &[u32], room: Room, chip: &Chip) -> Result<Back, u64> {
         let mut program = Program::empty(plan, room);
         let mut tasks = Vec::new();
@@ -95,7 +97,7 @@ impl Back {
             joined.extend(outside[index]);
             let joined = program.pre_join(joined, INPUTS, step.joint, &mut tasks);
             let clique = plan.scope(index);
-            // folds to a scope what was folded least to one that has it
+            // folds to a scope from the smallest table of this step that covers it, or else from the whole combination
             let mut fold = |program: &mut Program, scope: Scope, outside: &[Option<usize>], known: &[usize]| {
                 let has = |&&from: &&usize| scope.iter().all(|p| plan.steps[from].scope.binary_search(p).is_ok());
                 let from = known.iter().filter(has).min_by_key(|&&from| plan.steps[from].entries).copied();
@@ -137,20 +139,20 @@ impl Back {
 }
 
 impl Program {
-    /// The values of the steps for which they were wanted, out of the entries that stay.
+    /// Returns, for each step, its aggregate by values if wanted, out of the entries that are kept.
     pub fn values(&self, steps: &[BackStep], kept: &[f64]) -> Vec<Option<Vec<f64>>> {
         let values = |step: &BackStep| Some(self.tables[step.values?].whole(kept).to_vec());
         steps.iter().map(values).collect()
     }
 
-    /// Has a table settled once it is made; returns its range.
+    /// Notes that a table is settled once it is made, and returns the index of its range.
     pub(super) fn settle_later(&mut self, table: usize, divisor: Option<usize>) -> usize {
         self.settling.push(Settled { table, divisor });
         self.settling.len() - 1
     }
 
-    /// A step that folds the combination of some tables to `scope`; the table, and how many combinations are folded to
-    /// one of its entries one after the other, at most.
+    /// Adds a step that folds the combination of some tables to `scope`. Returns the table, and the largest number of
+    /// combinations that are folded to one of its entries one after the other.
     fn down(
         &mut self,
         scope: Scope,
@@ -165,7 +167,7 @@ impl Program {
         let of_part = combinations.div_ceil(parts);
         let depth = match of_part <= u64::from(THREADS) {
             true => of_part,
-            // whatever kernel takes it
+            // whichever kernel executes it
             false => {
                 let split = split(outputs.saturating_mul(parts), combinations / parts, 0);
                 of_part.div_ceil(1 << split) + u64::from(split)

@@ -1,4 +1,4 @@
-//! What kernels are told of steps: descriptors and launches.
+//! Descriptors and launches of the steps, as kernels read them.
 
 use super::{Launch, Program, Settled, Task};
 use crate::elimination::cuda::cuts::Geometry;
@@ -7,17 +7,17 @@ use crate::elimination::cuda::variant::{Phase, Variant};
 use crate::elimination::cuda::words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
 use rustc_hash::FxHashMap;
 
-/// Combinations of a launch, about: some milliseconds, so that a run can stop.
+/// Approximate number of combinations of a launch: some milliseconds, so that a run can stop.
 const LAUNCH: u64 = 1 << 34;
 
-/// Blocks of a step, at most: each may have a word of memory, here and there.
+/// Largest number of blocks of a step, each of which may take a word of the map on host and device.
 const MOST_BLOCKS: u64 = 1 << 26;
 
-/// That no table divides another.
+/// The divisor of a table that is not divided.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// Has one kernel do all steps of single outputs of a level where one of them needs it and the others are few: a launch
-/// takes longer than they do.
+/// Lets one kernel do all steps of single outputs of a level, if one of them needs that kernel and the others are few:
+/// a launch takes longer than these steps.
 fn fewer_kernels(steps: &mut [(&Task, Shape, Geometry)]) {
     let of = |variant: Variant| move |(.., geometry): &&(&Task, Shape, Geometry)| geometry.variant == variant;
     let threads = |(.., geometry): &(&Task, Shape, Geometry)| geometry.blocks * u64::from(geometry.threads);
@@ -30,7 +30,7 @@ fn fewer_kernels(steps: &mut [(&Task, Shape, Geometry)]) {
 }
 
 impl Program {
-    /// Descriptors and launches; false where a step has more blocks than it may.
+    /// Makes descriptors and launches. Returns false if a step would have too many blocks.
     pub(super) fn describe(&mut self, tasks: &[Task], chip: &Chip) -> bool {
         let bytes = self.room.bytes;
         let mut settling: Vec<(u32, usize)> = (0..self.settling.len()).map(|own| (self.made(own), own)).collect();
@@ -47,7 +47,7 @@ impl Program {
             };
             let mut steps: Vec<(&Task, Shape, Geometry)> = level.iter().map(cut).collect();
             fewer_kernels(&mut steps);
-            // blocks of one kernel follow each other
+            // blocks of one kernel are adjacent
             steps.sort_by_key(|(.., geometry)| geometry.variant.rank());
             let made = level[0].level;
             let own = std::iter::from_fn(|| settling.next_if(|&(level, _)| level <= made));
@@ -74,12 +74,12 @@ impl Program {
         true
     }
 
-    /// The level of a table that is settled.
+    /// Returns the level that makes a table that is settled.
     fn made(&self, settled: usize) -> u32 {
         self.tables[self.settling[settled].table].made
     }
 
-    /// Sizes and strides of a task, its digits merged.
+    /// Returns the sizes and strides of a task, with merged digits.
     fn shape(&self, task: &Task) -> Shape {
         let domains = &self.domains;
         let inputs: Vec<(&[u32], Vec<u64>)> = task
@@ -101,8 +101,8 @@ impl Program {
         Shape { domain, slabs, digits, outer, parts: task.parts, part }.merged()
     }
 
-    /// Adds a step of single outputs, to the last launch of its kernel where that is of the same level. Its table may
-    /// be settled at once.
+    /// Adds a step of single outputs, to the last launch of its kernel if that is of the same level. `settled` is the
+    /// number of the table that the step itself settles, counted from 1, or 0.
     fn each(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64, settled: u64) {
         let first = self.map.len() as u32;
         let blocks = geometry.blocks as u32 * shape.parts;
@@ -156,7 +156,8 @@ impl Program {
         self.join_launch(geometry.variant, task.level, first, blocks, task.work);
     }
 
-    /// Adds blocks to the last launch of their kernel, where that is of the same level and does not take long.
+    /// Adds blocks to the last launch of their kernel, if that is of the same level and short enough, or else a new
+    /// launch.
     fn join_launch(&mut self, variant: Variant, level: u32, first: u32, blocks: u32, work: u64) {
         let same = |launch: &&mut Launch| launch.variant == variant && launch.level == level;
         match self.launches.iter_mut().rev().take_while(|launch| launch.level == level).find(same) {
@@ -168,7 +169,8 @@ impl Program {
         }
     }
 
-    /// Adds what settles some tables of a level, which their steps do not: those of one block at once, then the others.
+    /// Adds launches that settle those tables of a level that their steps do not settle: tables of one block by one
+    /// launch, then the larger ones by two.
     fn settle(&mut self, tables: &[usize], level: u32, bytes: u64) {
         let entries = |program: &Self, range: usize| program.tables[program.settling[range].table].entries;
         let (small, large): (Vec<usize>, Vec<usize>) =
@@ -188,7 +190,7 @@ impl Program {
         }
     }
 
-    /// Adds a table that is settled, by blocks from a first one on; its place among them, from 1.
+    /// Adds a table that is settled by blocks from `first` on, and returns its number, counted from 1.
     fn settled(&mut self, range: usize, first: u32, bytes: u64) -> u64 {
         let Settled { table, divisor } = self.settling[range];
         let own = &self.tables[table];
@@ -204,7 +206,7 @@ impl Program {
         self.settled.len() as u64
     }
 
-    /// Adds a step that is made in tiles, staged or not.
+    /// Adds a step that is made in tiles, by the staged kernel or not.
     fn tile(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64) {
         let along = |digit: Option<usize>| digit.map_or(0, |digit| shape.digits[digit].out * bytes);
         let mut words = BoxWords {
@@ -245,7 +247,7 @@ impl Program {
         }
     }
 
-    /// One launch, or several where it would take long.
+    /// Adds one launch, or several if one would take long.
     fn launch(&mut self, variant: Variant, level: u32, tiled: Option<usize>, first: u32, blocks: u32, work: u64) {
         let parts = work.div_ceil(LAUNCH).min(u64::from(blocks)).max(1) as u32;
         let share = |part: u32, all: u64| (u128::from(all) * u128::from(part) / u128::from(parts)) as u64;

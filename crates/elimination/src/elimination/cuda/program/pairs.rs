@@ -1,4 +1,4 @@
-//! Steps on pairs of probabilities and utilities: sums of products, expectations of sums, largest sums.
+//! Steps on pairs of probabilities and utilities: sums of products, expectations of sums, and largest sums.
 
 use super::{Content, Pair, Program, Room, Task};
 use crate::elimination::cuda::shape::{Chip, INPUTS};
@@ -6,44 +6,45 @@ use crate::elimination::cuda::variant::Role;
 use crate::elimination::plan::Source;
 use crate::model::Scope;
 
-/// Utilities that a step adds up on its way; more are added up before.
+/// Largest number of utilities that a step adds up; if there are more, steps before it add them up.
 const SUMS: usize = 4;
-/// Probabilities that it multiplies at most, one table being written besides.
+/// Largest number of probabilities that a step multiplies, because it also writes one table.
 const PRODUCTS: usize = INPUTS - SUMS - 1;
 
-/// A program that grows step by step. Scopes are positions, ascending; tables are known by their numbers.
+/// A program that is built step by step. Scopes are ascending positions; tables are identified by their indices.
 #[derive(Debug)]
 pub struct Pairing {
     program: Program,
     tasks: Vec<Task>,
 }
 
-/// Utilities that a chance variable takes to an expectation.
+/// Utilities of which a chance variable takes the expectation.
 #[derive(Clone, Debug)]
 pub struct Expected<'a> {
-    /// Tables that are added up, and what their sum reads.
+    /// Tables that are added up.
     pub tables: Vec<usize>,
-    /// The variables.
+    /// The positions that the sum of the tables reads.
     pub scope: &'a [u32],
-    /// What the expectation reads.
+    /// The positions that the expectation reads.
     pub output: &'a [u32],
 }
 
 impl Pairing {
-    /// For variables of these domain sizes, by position, in so many entries of device memory.
+    /// Creates an empty program for variables of the given domain sizes, by position, in `entries` entries of device
+    /// memory.
     pub fn new(domains: &[u32], entries: u64) -> Self {
         let room = Room { keep_messages: false, bytes: size_of::<f64>() as u64, entries };
         let program = Program { room, domains: domains.to_vec(), ..Program::default() };
         Pairing { program, tasks: Vec::new() }
     }
 
-    /// A function, which the host fills in.
+    /// Adds the table of a function, which the host fills, and returns it.
     pub fn function(&mut self, number: u32, scope: &[u32]) -> usize {
         self.program.table(scope.into(), Content::Source(Source::Function(number)), 0)
     }
 
-    /// Takes a chance variable out: the sum of the product of probabilities with the place of its range, if there are
-    /// any; and the expectations.
+    /// Eliminates a chance variable. Returns the table of the sum of the product of probabilities with the index of its
+    /// range, if there are probabilities, and the tables of the expectations.
     pub fn sum(
         &mut self,
         position: u32,
@@ -63,7 +64,7 @@ impl Pairing {
             let sums = self.added(tables, scope);
             let inputs = products.iter().chain(&sums).copied().collect();
             let work = work(&self.program, wide);
-            // the first one over the same variables makes the sum on its way
+            // the first expectation over the same variables also makes the sum
             let also = wide == output && sum.is_none() && !products.is_empty();
             let pair = Pair { role: Role::Expect, sums: sums.len() as u32, also, tie: 0.0, margin: 0.0 };
             let (table, second) = self.pair(wide.into(), inputs, folded(), work, pair);
@@ -76,8 +77,8 @@ impl Pairing {
         (sum.map(|table| (table, self.program.settle_later(table, None))), made)
     }
 
-    /// The product of probabilities at the first value of a variable, and the place of the range of their differences
-    /// between its values, as parts of the largest.
+    /// Adds a step whose product of probabilities must not depend on a variable. Returns the table of the product at
+    /// the first value, and the index of the range of the differences between values, relative to the largest product.
     pub fn constant(&mut self, position: u32, probabilities: &[usize], output: &[u32]) -> (usize, usize) {
         let work = self.program.size(output).saturating_mul(self.program.size(&[position]));
         let products = self.program.pre_join(probabilities.to_vec(), PRODUCTS, work, &mut self.tasks);
@@ -86,7 +87,8 @@ impl Pairing {
         (table, self.program.settle_later(second.unwrap_or(table), None))
     }
 
-    /// The largest sum of utilities, and a table of what was chosen: twice its number, and 1 where it is certain.
+    /// Adds a step that maximises a sum of utilities. Returns the table of the largest sums, and the table of the
+    /// choices: the bits of an entry are twice the number of the chosen value, plus 1 if the choice is certain.
     pub fn largest(&mut self, position: u32, expected: Expected<'_>, tie: f64, margin: f64) -> (usize, usize) {
         let Expected { tables, scope, output } = expected;
         let sums = self.added(tables, scope);
@@ -98,7 +100,7 @@ impl Pairing {
         (table, chosen)
     }
 
-    /// Has a table stay, for [`Program::whole`].
+    /// Keeps a table after the run, for [`Program::whole`].
     pub fn keep(&mut self, table: usize) {
         self.program.results.push(table);
     }
@@ -106,12 +108,12 @@ impl Pairing {
     /// Places all tables and describes all steps.
     ///
     /// # Errors
-    /// The entries that it takes where those are more.
+    /// Returns the number of entries of device memory that the program takes, if there are fewer.
     pub fn complete(self, chip: &Chip) -> Result<Program, u64> {
         self.program.complete(self.tasks, chip)
     }
 
-    /// A step on pairs: its table and, where it makes two, the second.
+    /// Adds a step on pairs. Returns its table and, if it makes two, the second.
     fn pair(
         &mut self,
         scope: Scope,
@@ -130,10 +132,10 @@ impl Pairing {
         (table, second)
     }
 
-    /// As few utilities as a step adds up.
+    /// Adds steps that reduce the utilities to the number that one step adds up.
     fn added(&mut self, mut tables: Vec<usize>, scope: &[u32]) -> Vec<usize> {
         while tables.len() > SUMS {
-            // the small ones first
+            // small tables are added up first
             tables.sort_by_key(|&table| self.program.tables[table].entries);
             let some: Vec<usize> = tables.drain(..tables.len().min(INPUTS)).collect();
             let read = |p: &u32| some.iter().any(|&table| self.program.tables[table].scope.contains(p));
@@ -148,7 +150,7 @@ impl Pairing {
 }
 
 impl Program {
-    /// A table that stays, out of the entries that do.
+    /// Returns a table that is kept, out of the entries that are kept.
     pub fn whole(&self, table: usize, kept: &[f64]) -> crate::tensor::storage::Storage<f64> {
         self.tables[table].whole(kept)
     }

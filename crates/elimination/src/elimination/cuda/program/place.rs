@@ -1,10 +1,10 @@
-//! Where tables lie in a device's memory.
+//! Placement of tables in a device's memory.
 
 use super::{ALIGNMENT, Content, DeviceTable, Program, Task};
 
 impl Program {
-    /// Gives every table its place: constants, messages that are kept, what the host fills, and scratch that is used
-    /// again once its last reader is done.
+    /// Places every table, in this order: constants, tables that are kept, tables that the host fills, and scratch.
+    /// Scratch is reused once the last reader of a table is done.
     pub(super) fn place(&mut self, tasks: &[Task]) {
         let mut message = vec![false; self.tables.len()];
         for &table in &self.messages {
@@ -44,7 +44,7 @@ impl Program {
         for task in tasks {
             if task.level > level {
                 level = task.level;
-                // what was read last in an earlier level is free
+                // tables that were last read in an earlier level are freed
                 alive.retain(|&(last, at, size)| {
                     if last < level {
                         scratch.give_back(at, size);
@@ -66,16 +66,16 @@ impl Program {
     }
 }
 
-/// Memory that is handed out and given back before anything runs.
+/// An allocator of scratch memory, used before anything runs.
 struct Scratch {
-    /// Free pieces as start and size, by start.
+    /// Free pieces as pairs of start and size, sorted by start.
     free: Vec<(u64, u64)>,
-    /// The end of all that was ever taken.
+    /// The end of all memory that was ever allocated.
     end: u64,
 }
 
 impl Scratch {
-    /// The first piece that is large enough; the last one has no end.
+    /// Allocates the start of the first piece that is large enough; the last piece is unlimited.
     fn take(&mut self, size: u64) -> u64 {
         let place = self.free.iter().position(|&(_, free)| free >= size).unwrap_or(self.free.len() - 1);
         let (at, free) = self.free[place];

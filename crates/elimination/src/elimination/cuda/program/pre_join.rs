@@ -1,19 +1,20 @@
-//! Products of inputs that are made before a step.
+//! Pre-joins: products of inputs that are made before a step.
 
 use super::{Program, Task};
 use crate::elimination::cuda::shape::INPUTS;
 use crate::model::Scope;
 use std::collections::BTreeMap;
 
-/// A pre-join pays where its table is so many times smaller than the step's combinations,
+/// A pre-join pays if its table is smaller than the step's combinations by this factor,
 const SMALLER: u64 = 32;
-/// and these are so many.
+/// and the step has at least this number of combinations.
 const WORTHWHILE: u64 = 1 << 22;
-/// Inputs among which pairs are looked for.
+/// Number of clusters among which pairs are compared.
 const CANDIDATES: usize = 32;
 
 impl Program {
-    /// Adds up inputs until there are so few as a kernel has room for, and where it makes a large step cheaper.
+    /// Adds pre-joins until at most `most` inputs are left, and further ones if they make a large step faster. Returns
+    /// the remaining inputs.
     pub(super) fn pre_join(
         &mut self,
         inputs: Vec<usize>,
@@ -24,7 +25,7 @@ impl Program {
         if inputs.len() <= most && joint < WORTHWHILE {
             return inputs;
         }
-        // clusters of inputs and the positions that they cover; those of one scope are one cluster from the start
+        // clusters of inputs and the positions that they cover; inputs of equal scope are one cluster from the start
         let mut clusters: BTreeMap<Scope, Vec<usize>> = BTreeMap::new();
         for input in inputs {
             clusters.entry(self.tables[input].scope.clone()).or_default().push(input);
@@ -62,7 +63,7 @@ impl Program {
                 continue;
             }
             while inputs.len() > 1 {
-                // the small ones first, so that what they are added to is made late
+                // small tables are added up first, so that large sums are made late
                 inputs.sort_by_key(|&input| self.tables[input].entries);
                 let last = inputs.len() <= INPUTS;
                 let mut sums = Vec::new();
@@ -89,7 +90,7 @@ impl Program {
     }
 }
 
-/// Two ascending lists as one.
+/// Returns the union of two ascending lists, ascending.
 fn union(a: &[u32], b: &[u32]) -> Scope {
     let mut all: Vec<u32> = a.iter().chain(b).copied().collect();
     all.sort_unstable();

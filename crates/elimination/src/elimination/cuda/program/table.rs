@@ -5,41 +5,41 @@ use crate::elimination::plan::Source;
 use crate::model::Scope;
 use crate::tensor::storage::Storage;
 
-/// What the host puts into a table, once, before anything runs.
+/// The content that the host puts into a table once, before anything runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// What a variable or a function says, over the table's scope.
+    /// The table of a function or of unary costs over the table's scope.
     Source(Source),
-    /// The message of an earlier step, where the program is a part of the plan.
+    /// The message of an earlier step, if the program is a part of the plan.
     Message(u32),
-    /// Nothing: a step makes it.
+    /// Nothing: a step makes the table.
     Made,
 }
 
-/// A table in device memory: as the plan lays it out, but with gaps between rows where those would not begin at
-/// 128 bytes. A row is the entries of the fastest digits, as few as make long rows.
+/// A table in device memory, in the plan's layout, but with gaps between rows that would otherwise not begin at
+/// multiples of 128 bytes. A row has the entries of the fastest digits: as few digits as make long rows.
 #[derive(Clone, Debug)]
 pub struct DeviceTable {
     /// Positions, ascending.
     pub scope: Scope,
-    /// Entries, without the gaps.
+    /// Number of entries, without the gaps.
     pub entries: u64,
-    /// Entries of a row, and from one row to the next.
+    /// Number of entries of a row.
     pub row: u64,
-    /// Entries from one row to the next.
+    /// Padded length of a row, in entries: the distance from one row to the next.
     pub pitch: u64,
-    /// What it holds.
+    /// The content that the host puts into the table.
     pub content: Content,
-    /// Its first entry among all.
+    /// Index of the first entry in device memory.
     pub at: u64,
-    /// The level that makes it (0: the host), and the last that reads it.
+    /// The level that makes the table; 0 for the host. `last` is the last level that reads it.
     pub(crate) made: u32,
     pub(crate) last: u32,
 }
 
-/// The least entries of a row.
+/// Least number of entries of a row.
 const ROW: u64 = 128;
-/// The part of memory that gaps may take.
+/// The reciprocal of the fraction of memory that gaps may take.
 const GAPS: u64 = 16;
 
 impl DeviceTable {
@@ -61,23 +61,23 @@ impl DeviceTable {
         DeviceTable { scope, entries, row, pitch, content, at: 0, made, last: made }
     }
 
-    /// Entries with the gaps.
+    /// Returns the number of entries with the gaps.
     pub fn extent(&self) -> u64 {
         self.entries / self.row * self.pitch
     }
 
-    /// Where the plan's entry `index` is, from the table's first.
+    /// Returns the offset of the plan's entry `index` from the table's first entry.
     pub fn place(&self, index: u64) -> u64 {
         index / self.row * self.pitch + index % self.row
     }
 
-    /// The table without its gaps, out of all entries.
+    /// Returns the table without its gaps, out of the entries of device memory.
     pub fn whole<E: Entry>(&self, entries: &[E]) -> Storage<E> {
         let rows = entries[self.at as usize..][..self.extent() as usize].chunks(self.pitch as usize);
         rows.flat_map(|row| &row[..self.row as usize]).copied().collect()
     }
 
-    /// From one value of each digit to the next.
+    /// Returns, for each digit, the distance from one value to the next, in entries.
     pub fn strides(&self, domains: &[u32]) -> Vec<u64> {
         let mut strides = vec![1; self.scope.len()];
         let mut stride = 1;
