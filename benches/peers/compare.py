@@ -5,18 +5,18 @@ usage: benches/peers/compare.py INSTANCES OUT.csv [--seconds 60] [--seeds 1,2,3]
                                 [--modes fangs,annealing,hbfs,vns,vac,incop]
                                 [--only SUBSTRING...] [--device cpu] [--jobs N]
 
-INSTANCES is a folder with a MANIFEST.tsv (path, format, best_known, companions). Costs are in the file's own numbers,
-for networks of probabilities the logarithm. Columns: the cost after 1, 5, 20 and 60 s, the last cost and its time, the
-time at which the best known one was reached, the bound, whether that proves the cost, and the primal integral: the mean
-over the time of |cost - best| / max(|cost|, |best|), 1 before the first solution. toulbar2's times are the processor
+INSTANCES is a folder with a MANIFEST.tsv (path, format, best_known, companions). Costs are in the file's units,
+logarithms for networks of probabilities. Columns: the cost after 1, 5, 20 and 60 s, the last cost and its time, the
+time at which the best known cost was reached, the bound, whether it proves the cost, and the primal integral: the mean
+over time of |cost - best| / max(|cost|, |best|), 1 before the first solution. toulbar2's times are the processor
 times that it prints; versions that print none are timed from outside. FANGS, ANNEALING and TOULBAR2 name the programs;
-build the first two with `cargo build --release --bins --example annealing`.
+build the first two with `cargo build --release` and `cargo build --release --package fangs-bench`.
 """
 import argparse, bz2, csv, json, lzma, os, pathlib, queue, re, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 
 FANGS = os.path.abspath(os.environ.get("FANGS", "target/release/fangs"))
-ANNEALING = os.path.abspath(os.environ.get("ANNEALING", "target/release/examples/annealing"))
+ANNEALING = os.path.abspath(os.environ.get("ANNEALING", "target/release/annealing"))
 TOULBAR2 = os.environ.get("TOULBAR2", "toulbar2")
 # from its user guide: hybrid best-first search, decomposition-guided neighbourhoods, virtual arc consistency with
 # relaxation-aware probing, long INCOP
@@ -32,7 +32,7 @@ COLUMNS = ["instance", "mode", "seed", "best_known", *(f"cost_{point}" for point
 
 
 class Instance:
-    """A row of the manifest, its file unpacked where toulbar2 reads it."""
+    """A row of the manifest, with its file unpacked for toulbar2."""
 
     def __init__(self, folder, row, unpacked):
         self.file, self.row = folder / row["path"], row
@@ -52,7 +52,7 @@ class Instance:
 
 
 def coloring(text, colors):
-    """A minimum-conflict network of a DIMACS graph."""
+    """Returns a network of a DIMACS graph whose costs count conflicts."""
     lines = [line.split() for line in text.splitlines()]
     vertices = next(int(line[2]) for line in lines if line[:1] == ["p"])
     edges = sorted({tuple(sorted((int(line[1]) - 1, int(line[2]) - 1))) for line in lines if line[:1] == ["e"]})
@@ -64,7 +64,7 @@ def coloring(text, colors):
 def run_toulbar2(instance, mode, seed, seconds, folder):
     command = [TOULBAR2, str(instance.plain)] + ([str(instance.evidence)] if instance.evidence else [])
     command += TOULBAR2_MODES[mode] + [f"-timer={seconds}", f"-seed={seed}"]
-    # moves of INCOP are not interrupted; where an older version prints no time, the time of reading counts
+    # INCOP does not interrupt its moves; for older versions that print no time, the time at which a line is read counts
     command = ["timeout", "-s", "KILL", str(seconds * 3 + 10), "stdbuf", "-oL", *command]
     began = time.monotonic()
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder,
@@ -112,7 +112,7 @@ def run_fangs(instance, mode, seed, seconds, folder, device):
 
 
 def summary(points, best, seconds, maximise):
-    """The columns that follow from the solutions of a run."""
+    """Returns the columns that are computed from the solutions of a run."""
     better = (lambda a, b: a > b) if maximise else (lambda a, b: a < b)
     kept = []
     for stamp, cost in sorted(points):
@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    # programs run in folders of their own
+    # programs run in other folders
     options.instances = options.instances.resolve()
     runners = {mode: run_toulbar2 for mode in TOULBAR2_MODES} | {"annealing": run_annealing}
     runners["fangs"] = lambda *arguments: run_fangs(*arguments, options.device)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts toulbar2 where compare.py finds it: the Debian package. Says what to do where there is none.
+# Installs toulbar2 for compare.py from its Debian package; if there is none, prints what to do.
 set -e
 command -v toulbar2 && exit
 if command -v apt-get && apt-get install -y toulbar2; then exit; fi

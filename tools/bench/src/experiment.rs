@@ -1,4 +1,4 @@
-//! What all tables share on the command line: flags, the device, rows.
+//! The parts that all tables share: command-line options, the device, rows.
 
 use crate::device::{Choice, Opened};
 use crate::elimination::Gpu;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 /// Options of every table.
 #[derive(Args, Debug)]
 pub struct ExperimentFlags {
-    /// Where to run besides the CPU: auto (a CUDA device where one works), cpu, cuda or cuda:I
+    /// Where to run besides the CPU: auto (a CUDA device if one works), cpu, cuda or cuda:I
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     threads: Option<u16>,
-    /// Leave out the CPU where there is a device
+    /// Leave out the CPU if there is a device
     #[arg(long)]
     pub no_cpu: bool,
     /// Bytes of memory for tables [default: half of free memory]
@@ -36,7 +36,7 @@ pub struct ExperimentFlags {
     json: bool,
 }
 
-/// The rows of a table, printed and written as they come.
+/// The rows of a table, printed and written as soon as they are measured.
 pub struct Experiment<R> {
     opened: Opened,
     csv: Option<csv::Writer<File>>,
@@ -45,15 +45,15 @@ pub struct Experiment<R> {
 }
 
 impl ExperimentFlags {
-    /// Bytes that tables may take.
+    /// Returns the maximum bytes of tables.
     pub fn memory(&self) -> u64 {
         self.bound_memory.unwrap_or_else(|| memory::available() / 2)
     }
 
-    /// Refuses to write rows over one of these files.
+    /// Refuses to write rows over one of the files in `read`.
     ///
     /// # Errors
-    /// [`Error::Usage`].
+    /// [`Error::Usage`] if the output is one of these files.
     pub fn spare(&self, read: &[PathBuf]) -> Result<(), Error> {
         let Some(csv) = &self.csv else { return Ok(()) };
         let own = Identity::of(csv);
@@ -63,10 +63,10 @@ impl ExperimentFlags {
         }
     }
 
-    /// Opens file and device, and prints the head of the table.
+    /// Opens the file and the device, and prints the head of the table.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such device or no file can be created.
+    /// [`Error::Usage`] if the device does not exist or the file cannot be created.
     pub fn begin<R: Serialize>(self, head: &str) -> Result<(Experiment<R>, Option<Arc<Gpu>>), Error> {
         let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
         threads::share(self.threads.map(usize::from)).map_err(|error| usage(&format!("--threads: {error}")))?;
@@ -82,30 +82,48 @@ impl ExperimentFlags {
 }
 
 impl<R: Serialize> Experiment<R> {
-    /// Measures each row and its line of the table, and ends what was printed and written.
+    /// Measures one row and one line of the table for each setting. See [`Experiment::run_many`].
     ///
     /// # Errors
-    /// Those of `measure`; a file that cannot be written.
+    /// Errors of `measure`; an error if a file cannot be written.
     pub fn run<S>(
-        mut self,
+        self,
         settings: impl IntoIterator<Item = S>,
         mut measure: impl FnMut(S) -> Result<(R, String), Error>,
     ) -> Result<(), Error> {
+        self.run_many(settings, |setting| measure(setting).map(Some))
+    }
+
+    /// Measures the rows and lines of the table for each setting, prints and writes them at once, and ends the output.
+    ///
+    /// # Errors
+    /// Errors of `measure`; an error if a file cannot be written.
+    pub fn run_many<S, M: IntoIterator<Item = (R, String)>>(
+        mut self,
+        settings: impl IntoIterator<Item = S>,
+        mut measure: impl FnMut(S) -> Result<M, Error>,
+    ) -> Result<(), Error> {
         for setting in settings {
-            let (row, line) = measure(setting)?;
-            if let Some(csv) = &mut self.csv {
-                let written = csv.serialize(&row).and_then(|()| Ok(csv.flush()?));
-                written.map_err(|error| Error::Internal(format!("CSV: {error}")))?;
+            for (row, line) in measure(setting)? {
+                self.add(row, line)?;
             }
-            if !self.json {
-                println!("{line}");
-            }
-            self.rows.push(row);
         }
         if self.json {
             let (device, threads) = (self.opened.name(), rayon::current_num_threads());
             println!("{}", json!({"device": device, "threads": threads, "rows": self.rows}));
         }
+        Ok(())
+    }
+
+    fn add(&mut self, row: R, line: String) -> Result<(), Error> {
+        if let Some(csv) = &mut self.csv {
+            let written = csv.serialize(&row).and_then(|()| Ok(csv.flush()?));
+            written.map_err(|error| Error::Internal(format!("CSV: {error}")))?;
+        }
+        if !self.json {
+            println!("{line}");
+        }
+        self.rows.push(row);
         Ok(())
     }
 }

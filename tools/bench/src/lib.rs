@@ -1,23 +1,25 @@
-//! The algorithms of published papers on devices, and the tables of these papers, measured beside what Fangs does.
+//! Benchmarks that compare Fangs with the algorithms of published papers on devices, with the tables of these papers,
+//! and with plain annealing of large networks.
 //!
-//! Not a part of the product: `cargo run --release --package fangs-bench -- WHAT`. `fangs bench` measures the inner
-//! loops of the product alone.
+//! This is not part of the product: `cargo run --release --package fangs-bench -- WHAT`. The inner loops of the product
+//! alone are measured by `fangs bench`.
 
+pub mod annealing;
 pub mod buckets;
+pub mod chromatic;
 pub mod cube;
 pub mod dcop;
 pub mod decide;
 pub mod experiment;
 mod factors;
+pub mod large;
 pub mod single_bucket;
 pub mod successors;
 pub mod tables;
 mod terms;
 
-// other crates, by the names that their areas have everywhere
-#[cfg(test)]
-use fangs_base::rng;
-use fangs_base::{error, memory, stop};
+// other crates, under the names that all crates use for them
+use fangs_base::{error, memory, rng, stop};
 use fangs_bounds::reduce;
 use fangs_device as device;
 use fangs_elimination::{algebra, elimination, order, tensor};
@@ -31,12 +33,13 @@ use fangs_model::model;
 use crate::device::Source;
 use crate::error::Error;
 
-/// The kernels of published algorithms, to compile without a device.
+/// Returns the sources of the published algorithms' kernels, which compile without a device.
 pub fn sources() -> Vec<Source> {
-    vec![successors::source(), buckets::source(), cube::source(), factors::source()]
+    vec![chromatic::sources(), successors::source(), buckets::source(), cube::source(), factors::source()]
 }
 
-/// Returns the run of median time out of three, after another one; that one alone if it takes longer than `long`.
+/// Returns the run of median time out of three, after one more run. If that one takes longer than `long` seconds, it is
+/// returned at once.
 fn median<T>(long: f64, mut run: impl FnMut() -> Result<(T, f64), Error>) -> Result<(T, f64), Error> {
     let first = run()?;
     if first.1 > long {

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use fangs_base::Error;
-use fangs_bench::tables::{cube, dcop, decide, fang, mbe};
+use fangs_bench::tables::{cube, dcop, decide, fang, large, mbe};
 use std::process::ExitCode;
 
 /// Measures Fangs beside the kernels and the figures of published papers
@@ -23,6 +23,8 @@ enum Table {
     Decide(decide::DecideFlags),
     /// Successor generation on a CUDA device: tables 1 and 2 of the FANG paper
     Fang(fang::FangFlags),
+    /// Large networks: the search on a device beside its threads alone and plain annealing
+    Large(large::LargeFlags),
     /// Single buckets on a CUDA device: the fused kernel beside the algorithm of the GpuBE paper
     Mbe(mbe::MbeFlags),
 }
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Table::Dcop(flags) => dcop::run(flags),
         Table::Decide(flags) => decide::run(flags),
         Table::Fang(flags) => fang::run(flags),
+        Table::Large(flags) => large::run(flags),
         Table::Mbe(flags) => mbe::run(flags),
     };
     match measured {

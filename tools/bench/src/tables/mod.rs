@@ -1,14 +1,15 @@
-//! One table a file: its options, its head and its lines.
+//! The tables, one per file: options, head and lines.
 
 pub mod cube;
 pub mod dcop;
 pub mod decide;
 pub mod fang;
+pub mod large;
 pub mod mbe;
 
 use clap::builder::PossibleValue;
 
-/// Names of options with their meaning.
+/// Returns possible values of an option with their help.
 fn named(words: &'static [(&'static str, &'static str)]) -> Vec<PossibleValue> {
     words.iter().map(|&(name, about)| PossibleValue::new(name).help(about)).collect()
 }
