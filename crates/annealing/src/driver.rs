@@ -17,7 +17,7 @@ use crate::tuning::{CLIMBING_FLOOR, LONG_SWEEPS, MOST_SWEEPS, MOVED, VIOLATIONS_
 
 impl Driver for Annealing {
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        // on large cores all offspring become longer
+        // on large problems all offspring get longer anyway
         self.long.is_none() || !context.is_large()
     }
 
@@ -38,12 +38,13 @@ impl Driver for Annealing {
     }
 
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        let large = pool.solved && context.is_large() && !context.is_coloring();
+        let one_state = self.keeps_climbing(context);
+        let large = pool.solved && context.is_large() && (one_state || !context.is_coloring());
         match self.device {
             _ if !pool.solved && self.goes_among_violations(context) => VIOLATIONS_FLOOR,
             _ if !large || self.long.is_some() => 0.0,
             _ if context.is_quadratic() => LARGE_FLOOR / 2.0,
-            _ if self.keeps_climbing(context) => CLIMBING_FLOOR,
+            _ if one_state => CLIMBING_FLOOR,
             None if context.suits_cycling() => LARGE_FLOOR / 2.0,
             _ => LARGE_FLOOR,
         }
@@ -75,12 +76,12 @@ impl Driver for Annealing {
         let population = match &self.moved {
             Some(elites) => elites.clone(),
             None if self.states == 0 => return None,
-            // a device that fails now fails again in the next round, which says so
+            // a device that fails here fails again in the next round, which reports it
             None => self.population.top(MOVED).ok()?,
         };
         let population = population.into_iter().filter(Elite::is_known).collect();
         let sweeps = match self.phase {
-            // shorter climbs are over before a run that goes on has begun
+            // shorter climbs end before a resumed run would reach them
             Phase::Climb { sweeps } if sweeps > LONG_SWEEPS => sweeps,
             _ => self.long.unwrap_or(self.sweeps),
         };
@@ -118,7 +119,7 @@ impl Driver for Annealing {
         };
         match elites {
             Ok(elites) => self.moved = Some(moved(elites)),
-            // a device that fails now fails again in the next round, which says so
+            // a device that fails here fails again in the next round, which reports it
             Err(_) => self.states = 0,
         }
     }

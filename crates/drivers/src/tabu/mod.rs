@@ -1,9 +1,10 @@
-//! Tabu search on gamma tables: the cost of every value of every variable under the others' values is kept up to date,
-//! and the best move of a variable in conflict that is not tabu is taken, ties at random; a tabu move is free where it
-//! gives a new best (aspiration). Tenures react to repetition and grow with the conflicts. Best where every difference
-//! is 0 or 1, as in graph coloring.
+//! Tabu search with a table of evaluations (gamma). The cost of every value of every variable, given the values of the
+//! others, is kept up to date. A step takes the best move of a variable in conflict that is not tabu, with random ties;
+//! a tabu move is admitted if it leads to a new best (aspiration). Tenures react to repetition and grow with the number
+//! of conflicts. The method is strongest if every difference is 0 or 1, as in graph coloring.
 //!
-//! This is the host's side: how many walk how far, and what is worth keeping. What a walk does is in `walk`.
+//! This module has the host's part: the number of walks and of steps, and which results are kept. The moves of a walk
+//! are in `walk`.
 
 pub(crate) mod cpu;
 pub(crate) mod cuda;
@@ -45,13 +46,13 @@ pub(crate) struct TabuSearch {
     restarts: Restarts,
 }
 
-/// About how long a step of all resident walks takes on a device, in nanoseconds: an estimate; a round with the host's
-/// part took twice as long on DSJC1000.1 (results/notes/tabu-cuda.md).
+/// Returns the approximate time of one step of all resident walks on a device, in nanoseconds. It is an estimate: a
+/// round with the host's part took twice as long on DSJC1000.1 (results/notes/tabu-cuda.md).
 fn device_step_work(layout: &MoveLayout) -> u64 {
     (2000 + layout.moves() / 20 + 2 * layout.changed_quads()) as u64
 }
 
-/// The work of a step of all walks; those that have not begun are all in conflict.
+/// Returns the work of one step of all walks. In walks that have not begun all variables count as in conflict.
 fn step_work(turn: &Turn<TabuSearch>) -> u64 {
     let layout = turn.layout;
     if turn.on_device {
@@ -78,7 +79,7 @@ impl LocalSearch for TabuSearch {
     }
 
     fn share(&self, context: &SearchContext, _: &Pool) -> (f64, f64) {
-        if context.is_coloring() { (TWO_PARENT_WEIGHT, TWO_PARENT_FLOOR) } else { (1.0, 0.0) }
+        if context.is_coloring() && !context.climbs() { (TWO_PARENT_WEIGHT, TWO_PARENT_FLOOR) } else { (1.0, 0.0) }
     }
 
     fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<MoveLayout>, Error> {
@@ -108,7 +109,7 @@ impl LocalSearch for TabuSearch {
         Ok(self.restarts.begin(&turn.context.tables, rng.draw(), turn.progress, &over, bests, turn.pool.elites()))
     }
 
-    /// New assignments that the pool has room for.
+    /// Returns the slots with new assignments that fit into the pool.
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
         let elites = turn.pool.elites();
         let counted =
@@ -128,7 +129,7 @@ impl LocalSearch for TabuSearch {
         if told == counted {
             return Ok(());
         }
-        // a device's memory or a kernel is wrong
+        // memory or a kernel of the device is faulty
         let cause = format!("a walk's best is {told}, counted again {counted}");
         Err(DeviceError::Failed { what: "comparing energies".into(), cause })
     }
@@ -137,7 +138,7 @@ impl LocalSearch for TabuSearch {
         let conflicts = turn.progress.iter().map(|walk| walk.conflicts as usize).sum::<usize>();
         let rated = conflicts * turn.layout.moves() / turn.context.variables();
         effort.ratings = u64::from(steps) * rated as u64;
-        // a device begins its walks side by side
+        // a device begins its walks in parallel
         let begun = if turn.on_device { 0 } else { begun as u64 };
         effort.work = u64::from(steps) * step_work(turn) + begun * turn.context.sweep_work;
     }
