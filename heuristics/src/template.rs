@@ -1,18 +1,18 @@
-//! What `fangs heuristics new` writes.
+//! The files that `fangs heuristics new` writes.
 
 use crate::Error;
 use crate::kernels::TEXTS;
 use crate::terminal::path as shown;
 use std::path::Path;
 
-/// The list of all heuristics.
+/// The file with the list of all heuristics.
 const LIST: &str = "heuristics/src/list.rs";
 
 /// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, and its lines of
-/// the list; says what was written.
+/// the list. Returns a report of what was written.
 ///
 /// # Errors
-/// A name that is invalid or taken, a folder without such sources, files that cannot be written.
+/// Returns an error if the name is invalid or taken, if the folder has no such sources, or if files cannot be written.
 pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
@@ -45,15 +45,15 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     write(&device, &filled(DEVICE_BODY))?;
     write(LIST, &list)?;
     Ok(vec![
-        format!("{file}: the heuristic and its test"),
-        format!("{device}: the same in CUDA"),
-        format!("{LIST}: its lines"),
-        format!("next: cargo test --release --package fangs-heuristics list::{module}"),
+        format!("{file}: the heuristic"),
+        format!("{device}: its CUDA source"),
+        format!("{LIST}: its two lines"),
+        format!("next: cargo test --release --package fangs-drivers guided::"),
         format!("and:  cargo run --release -- heuristics try FILE --heuristic default --heuristic {name}"),
     ])
 }
 
-/// `MyOwn` of `my-own`.
+/// Returns a name in camel case: `MyOwn` for `my-own`.
 fn camel(name: &str) -> String {
     let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
     name.split('-').map(capital).collect()

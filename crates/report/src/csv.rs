@@ -15,10 +15,10 @@ use serde::Serialize;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Most bytes of a row that is read back. Written rows have a few hundred at most.
+/// Largest number of bytes of a row that is read back. Written rows have a few hundred at most.
 const LONGEST_ROW: usize = 1 << 20;
 
-/// The columns, in their order. Further ones may follow.
+/// The columns, in their order. Files may have further columns.
 #[rustfmt::skip]
 pub const HEADER: [&str; 14] = [
     "time_s", "upper_bound", "lower_bound", "gap", "event", "round", "moves", "ratings", "source",
@@ -27,9 +27,9 @@ pub const HEADER: [&str; 14] = [
 const MINIMISE: &str = "min";
 const MAXIMISE: &str = "max";
 
-/// One row, fields in the order of [`HEADER`].
+/// A row of the convergence CSV, fields in the order of [`HEADER`].
 #[derive(Clone, Copy, Debug, Serialize)]
-#[allow(missing_docs, reason = "the fields are the columns, described in docs/formats.md")]
+#[allow(missing_docs, reason = "the fields are the columns, described in docs/output.md")]
 pub struct Row<'a> {
     pub time_s: f64,
     pub upper_bound: Option<Number>,
@@ -48,7 +48,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row of an event of a run on an instance; `seed` where it has one.
+    /// Returns the row of an event; `seed` is `None` for runs without a seed.
     pub fn of(event: &'a Event, instance: &'a str, seed: Option<u64>) -> Self {
         Row {
             time_s: seconds(event.time_s),
@@ -69,7 +69,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A CSV file that sends every row to the disk at once. Rows that cannot be written are kept for the next try.
+/// A CSV file that writes every row to the disk immediately. Rows that cannot be written are kept for the next attempt.
 #[derive(Debug)]
 pub struct CsvFile {
     writer: RowWriter,
@@ -78,7 +78,7 @@ pub struct CsvFile {
 }
 
 impl CsvFile {
-    /// Creates the file with its header, for a run on an instance; `seed` where it has one.
+    /// Creates the file of a run on an instance, with its header; `seed` is `None` for runs without a seed.
     pub fn create(path: &Path, instance: String, seed: Option<u64>) -> Result<Self, Error> {
         let cannot = |source| Error::Io { path: path.into(), action: "cannot write", source };
         let file = AppendedFile::create(path).map_err(cannot)?;
@@ -88,11 +88,11 @@ impl CsvFile {
         Ok(CsvFile { writer, instance, seed })
     }
 
-    /// Goes on with the file of a run that is resumed `time_s` seconds after its start: rows that came later are lost
-    /// with what they told, and removed, as its end is. Returns how many; a file that is not there is created.
+    /// Continues the file of a run that is resumed `time_s` seconds after its start. Removes later rows, because their
+    /// results are lost, and the row of the end. Returns the number of later rows. Creates the file if there is none.
     ///
     /// # Errors
-    /// A file that cannot be read or written, or is no such CSV.
+    /// Fails if the file cannot be read or written, or is not a convergence CSV.
     pub fn resume(path: &Path, instance: String, seed: Option<u64>, time_s: f64) -> Result<(Self, usize), Error> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -113,7 +113,7 @@ impl CsvFile {
                     let (found, expected) = (format!("{:?}", record.as_slice()), "the columns of a run".into());
                     return Err(misfit(path, 1, 1, found, expected));
                 }
-                // a row that was cut short by the end of its process
+                // a row that was cut off when its process ended
                 (_, false) => {}
                 (1, true) => kept.write_record(&record).map_err(|error| cannot(error.into()))?,
                 _ if record[4] == *EventKind::End.name() => {}
@@ -130,19 +130,19 @@ impl CsvFile {
         Ok((CsvFile { writer, instance, seed }, lost))
     }
 
-    /// Writes the rows that could not be written before; waits for a pipe's reader until the stop flag is set.
+    /// Writes the remaining rows; waits for a pipe's reader until the stop flag is set.
     ///
     /// # Errors
-    /// The file, and why it is not complete.
+    /// Fails if the file is incomplete, and states why.
     pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
         let result = insist(stop, || self.writer.flush());
         result.map_err(|source| Error::Io { path: self.writer.path().into(), action: "cannot write", source })
     }
 
-    /// Appends an event.
+    /// Appends the row of an event.
     ///
     /// # Errors
-    /// The system's, such as a full disk; the row is then written with the next one, or at the end.
+    /// Returns the system's error, such as a full disk; the row is then written with the next one, or at the end.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
         self.writer.push(&Row::of(event, &self.instance, self.seed))?;
         self.writer.flush()
@@ -152,20 +152,20 @@ impl CsvFile {
 /// A run read from its CSV.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
-    /// The instance, where the file names it.
+    /// The instance, if the file names it.
     pub instance: Option<String>,
-    /// The seed, where the file names it.
+    /// The seed, if the file states it.
     pub seed: Option<String>,
-    /// The curves; without a label.
+    /// The curves, without a label.
     pub curve: Curve,
 }
 
-/// Reads a convergence CSV. Only the columns `time_s`, `upper_bound` and `lower_bound` must be there, in any order; a
-/// file without `sense` tells it by which side its solutions and bounds change.
+/// Reads a convergence CSV. Only the columns `time_s`, `upper_bound` and `lower_bound` are required, in any order.
+/// Without the column `sense`, the sense follows from the sides on which solutions and bounds change.
 ///
 /// # Errors
-/// A file that cannot be read or is not such a CSV, with line and column; [`Error::Waiting`] where `stop` is set before
-/// a pipe is at its end.
+/// Fails if the file cannot be read or is not a convergence CSV, with line and column; returns [`Error::Waiting`] if
+/// `stop` is set before a pipe is at its end.
 pub fn read_run(path: &Path, stop: &Stop) -> Result<Recorded, Error> {
     let stream = files::open(path, stop).map_err(|error| cannot_read(&path.display().to_string(), error, stop))?;
     parse(ShortLines::new(stream, LONGEST_ROW), path).map_err(|error| match error {
@@ -189,7 +189,7 @@ fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
     let mut run = Recorded::default();
     let mut maximise = None;
     let mut record = csv::StringRecord::new();
-    // upper and lower for now
+    // `found` and `bound` hold the upper and the lower bound until the sense is known
     let points: &mut Vec<Point> = &mut run.curve.points;
     while reader.read_record(&mut record).map_err(|error| broken(path, error))? {
         let line = record.position().map_or(0, csv::Position::line);
@@ -228,7 +228,7 @@ fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
         }
         run.instance = text(instance).map(|text| original(text).into()).or(run.instance);
         run.seed = text(seed).map(String::from).or(run.seed);
-        // the last row decides
+        // the last row determines it
         run.curve.optimal = text(gap).and_then(|gap| gap.parse().ok()) == Some(0.0);
         points.push(point);
     }
@@ -242,7 +242,7 @@ fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
     Ok(run)
 }
 
-/// Whether larger is better, by the change of an event; none where it shows neither.
+/// Returns whether larger is better, by what an event changes; `None` if it shows neither.
 fn side(last: Point, Point { found: upper, bound: lower, .. }: Point, event: &str) -> Option<bool> {
     match (last.found != upper, last.bound != lower, event) {
         (true, false, "solution") | (false, true, "bound") => Some(false),
@@ -318,7 +318,7 @@ mod tests {
         }
         csv.write(&at(2.0, EventKind::End))?;
         drop(csv);
-        // cut short by the end of the process
+        // cut off when the process ended
         let text = std::fs::read_to_string(&path)? + "4.0,9";
         std::fs::write(&path, &text)?;
         let (mut csv, lost) = CsvFile::resume(&path, "a,b".into(), Some(7), 2.5)?;
@@ -349,7 +349,7 @@ mod tests {
         Ok(())
     }
 
-    /// Files written before the column for the sense existed.
+    /// Files from before the column `sense` existed are read, too.
     #[test]
     fn older_files_tell_the_sense_by_what_events_change() -> Result<(), Error> {
         for (rows, maximise, optimal) in [
