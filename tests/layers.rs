@@ -1,19 +1,43 @@
-//! What no compiler checks: the checker's dependencies, and that no file or line is too long to be read.
+//! Rules that no compiler checks: the checker's dependencies, the lengths of files and lines, and phrases of comments.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines of a file and characters of a line, at most.
+/// Limits on lines of a file and characters of a line.
 const LONGEST_FILE: usize = 500;
 const LONGEST_LINE: usize = 120;
 
-/// Folders whose files are read by people, and how these end.
+/// Folders whose files people read, and the extensions of these files.
 const FOLDERS: [&str; 10] =
     ["benches", "crates", "examples", "fuzz/fuzz_targets", "heuristics", "kernels", "python", "src", "tests", "tools"];
 const ENDINGS: [&str; 5] = ["cu", "cuh", "py", "rs", "toml"];
 
-/// What is too long about a file.
+/// Phrases that a reader who has not seen the code cannot resolve.
+const PHRASES: [&str; 10] = [
+    "so many",
+    "so much",
+    "in vain",
+    "comes to",
+    "come to",
+    "none where",
+    "nothing where",
+    "dearer",
+    "/ The same",
+    "where there are none",
+];
+
+/// Returns the lines of comments with such a phrase.
+fn unclear(path: &Path, text: &str) -> Vec<String> {
+    let comments = (1..).zip(text.lines()).filter(|(_, line)| line.trim_start().starts_with("//"));
+    let found = comments.filter_map(|(number, line)| {
+        let phrase = PHRASES.iter().find(|phrase| line.contains(**phrase))?;
+        Some(format!("{}:{number}: {phrase}", path.display()))
+    });
+    found.collect()
+}
+
+/// Returns what is too long about a file.
 fn long(path: &Path, text: &str) -> Vec<String> {
     let lines = (1..).zip(text.lines().map(|line| line.chars().count()));
     let mut found: Vec<String> = lines
@@ -27,7 +51,7 @@ fn long(path: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// All files of these folders and their texts, by path from the package's root.
+/// Returns all files of some folders and their texts, by path from the package's root.
 fn files(folders: &[&str]) -> BTreeMap<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut open: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).filter(|path| path.is_dir()).collect();
@@ -46,7 +70,7 @@ fn files(folders: &[&str]) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// The checker shares nothing with the search but the plain data of networks and certificates.
+/// The checker shares nothing with the search except the plain data of networks and certificates.
 #[test]
 fn the_checker_depends_on_base_and_model_alone() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/check/Cargo.toml");
@@ -58,13 +82,13 @@ fn the_checker_depends_on_base_and_model_alone() {
     assert_eq!(own, ["base", "model"]);
 }
 
-/// The folder or file of a crate's `src` that a path is in.
+/// Returns the folder or file of a crate's `src` that contains a path.
 fn area(path: &Path) -> &str {
     let area = path.iter().nth(3).expect("a path in crates/NAME/src");
     Path::new(area).file_stem().and_then(|name| name.to_str()).expect("names are UTF-8")
 }
 
-/// A file's text without its tests.
+/// Returns a file's text without its tests.
 fn code<'a>(path: &Path, text: &'a str) -> &'a str {
     let is_test = path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("tests"));
     text.split("#[cfg(test)]\nmod tests").next().filter(|_| !is_test).unwrap_or_default()
@@ -93,4 +117,17 @@ fn long_files_and_lines_are_found() {
     let text = format!("{}\n{}\n{}", "é".repeat(120), "x".repeat(121), "\n".repeat(498));
     assert_eq!(long(Path::new("a.cu"), &text), ["a.cu:2: 121 characters"]);
     assert_eq!(long(Path::new("a.cu"), &(text + "\n\n")), ["a.cu:2: 121 characters", "a.cu: 502 lines"]);
+}
+
+#[test]
+fn comments_have_no_phrases_that_a_stranger_cannot_resolve() {
+    let all = files(&["crates", "heuristics", "kernels", "python", "src", "tools"]);
+    let found: Vec<String> = all.iter().flat_map(|(path, text)| unclear(path, text)).collect();
+    assert!(found.is_empty(), "{} unclear comments:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn unclear_phrases_are_found() {
+    let text = "let so_many = 1; // as it is\n    /// The same, sorted.\n//! so many bytes";
+    assert_eq!(unclear(Path::new("a.rs"), text), ["a.rs:2: / The same", "a.rs:3: so many"]);
 }
