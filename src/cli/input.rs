@@ -7,7 +7,7 @@ use fangs_base::Error;
 use fangs_base::stop::{Cause, Stop};
 use fangs_base::terminal;
 use fangs_formats::{self as formats, Evidence, Format, Graph, ReadOptions, Source, Vartype};
-use fangs_model::model::{Network, Variable};
+use fangs_model::model::{Network, Share, Variable};
 use fangs_report::Console;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub struct InputFlags {
     /// Format of the network, one of those that `fangs --help` lists [default: by the file's name]
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
-    /// Number of colors of a .col graph, which needs it [default: none]
+    /// Number of colors, required for a .col graph [default: none]
     #[arg(long, value_name = "K", value_parser = values::positive::<u32>, help_heading = help::INPUT)]
     colors: Option<u32>,
     /// Decimal digits kept of real-valued tables, 0 to 15 [default: by their range]
@@ -28,7 +28,7 @@ pub struct InputFlags {
     /// Values of the variables of a .coo without a header: binary (0, 1) or spin (-1, +1) [default: by its header]
     #[arg(long, value_name = "KIND", help_heading = help::INPUT)]
     vartype: Option<Vartype>,
-    /// Fix variables to the values that this file observes [default: none]
+    /// Fix variables to the values that this evidence file observes [default: none]
     #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
     evidence: Option<PathBuf>,
     /// Fix variables to values, by names or indices: A=x,B=y; may be repeated [default: none]
@@ -37,13 +37,13 @@ pub struct InputFlags {
 }
 
 impl InputFlags {
-    /// The file that is named.
+    /// Returns the path of the network's file.
     pub fn path(&self) -> &Path {
         &self.file
     }
 }
 
-/// A network to read.
+/// A network to read, with the evidence to apply.
 #[derive(Clone, Debug)]
 pub struct Input {
     source: Source,
@@ -52,7 +52,7 @@ pub struct Input {
     format: Format,
     options: ReadOptions,
     evidence: Option<PathBuf>,
-    /// What is observed besides.
+    /// Observations of the command line, besides the evidence file.
     observe: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl TryFrom<InputFlags> for Input {
 }
 
 impl Input {
-    /// A network, or a graph whose number of colors is not given.
+    /// Accepts a network, or a graph whose number of colors is not given.
     pub fn or_graph(flags: InputFlags) -> Result<Self, Error> {
         let source = Source::new(&flags.file);
         let format = match (&source, flags.format) {
@@ -97,7 +97,7 @@ impl Input {
         Ok(input)
     }
 
-    /// The same, with parts of the problem in further files.
+    /// Adds further files with parts of the same problem.
     pub fn with_parts(mut self, parts: Vec<PathBuf>) -> Result<Self, Error> {
         if !parts.is_empty() && self.format != Format::Yaml {
             return Err(Error::Usage("several files make one problem only in .yaml".into()));
@@ -109,12 +109,12 @@ impl Input {
         Ok(self)
     }
 
-    /// Whether it is a graph whose number of colors is not given.
+    /// Returns whether the input is a graph whose number of colors is not given.
     pub fn is_graph(&self) -> bool {
         self.format == Format::Col && self.options.colors.is_none()
     }
 
-    /// Reads the graph, if it is one, and warns on `console`.
+    /// Reads the graph and prints its warnings on `console`; returns `None` if the input is not a graph without colors.
     pub fn graph(&self, console: &Console, stop: &Stop) -> Result<Option<Graph>, Error> {
         let graph = self.is_graph().then(|| formats::read_graph(&self.source, stop)).transpose()?;
         graph.iter().for_each(|graph| console.warn_of(&graph.warnings));
@@ -122,12 +122,25 @@ impl Input {
     }
 
     /// Reads the network and applies the evidence; `console` gets warnings and the number of observed variables.
-    /// [`Error::Stopped`] or [`Error::Waiting`] once `stop` is set.
+    /// Returns [`Error::Stopped`] or [`Error::Waiting`] once `stop` is set.
     pub fn load(&self, console: &Console, stop: &Stop) -> Result<Network, Error> {
         Ok(self.load_observed(console, stop)?.0)
     }
 
-    /// The same, with the number of variables observed where evidence is named.
+    /// Reads the part of the network that one of several processes holds.
+    pub fn load_share(&self, share: Share, console: &Console, stop: &Stop) -> Result<Network, Error> {
+        if self.evidence.is_some() || !self.observe.is_empty() {
+            return Err(Error::Usage("a network is read in parts without --evidence and --observe".into()));
+        }
+        let network = formats::read_share(&self.source, self.format, share, stop)?;
+        if share.place == 0 {
+            console.warn_of(network.warnings());
+        }
+        Ok(network)
+    }
+
+    /// Reads the network and applies the evidence. Returns the number of observed variables too, or `None` if no
+    /// evidence is given.
     pub fn load_observed(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
         let read = match self.parts[..] {
             [] => formats::read(&self.source, Some(self.format), &self.options, stop),
@@ -158,7 +171,7 @@ impl Input {
         Ok((network, Some(pairs.len())))
     }
 
-    /// What the evidence file and the command line state of these variables; `None` where neither is given.
+    /// Returns what the evidence file and the command line observe of these variables; `None` if neither is given.
     pub fn evidence(&self, variables: &[Variable], stop: &Stop) -> Result<Option<Evidence>, Error> {
         let read = self.evidence.as_deref().map(|path| formats::read_evidence(path, variables, stop)).transpose()?;
         if read.is_none() && self.observe.is_empty() {
@@ -179,32 +192,33 @@ impl Input {
         Ok(Some(evidence))
     }
 
-    /// The same by all threads of the pool that [`use_threads`](super::values::use_threads) makes.
+    /// Like [`load_observed`](Self::load_observed), but reads with all threads of the pool that
+    /// [`use_threads`](super::values::use_threads) creates.
     pub fn load_by_all(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
         rayon::scope(|_| self.load_observed(console, stop))
     }
 
-    /// Where it is read from.
+    /// Returns where the network is read from.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The options of its format.
+    /// Returns the options for reading the network's format.
     pub fn options(&self) -> &ReadOptions {
         &self.options
     }
 
-    /// The format and form in which the network was read.
+    /// Returns the format of the network.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether larger is better in such networks, unless each file says so itself.
+    /// Returns whether networks of this format are maximised; `None` if each file states it.
     pub fn maximises(&self) -> Option<bool> {
         self.format.info().maximises
     }
 
-    /// The files read, and standard output: the other files of the command are compared with these.
+    /// Returns the files read and standard output, with which the other files of the command are compared.
     pub fn files(&self) -> Result<Files, Error> {
         let files = Files::default().stream("standard output", std::io::stdout(), true);
         let files = match &self.source {
@@ -217,18 +231,18 @@ impl Input {
         files.reads("--evidence", self.evidence.as_deref())
     }
 
-    /// The file, unless it is standard input.
+    /// Returns the path of the network's file; `None` for standard input.
     pub fn path(&self) -> Option<&Path> {
         source_path(&self.source)
     }
 
-    /// The file's name without its folder.
+    /// Returns the file's name without its folder.
     pub fn file_name(&self) -> String {
         let name = self.path().and_then(Path::file_name);
         name.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Its name in messages.
+    /// Returns the network's name in messages.
     pub fn name(&self) -> String {
         self.source.to_string()
     }

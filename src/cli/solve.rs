@@ -1,4 +1,6 @@
-//! `fangs solve`.
+//! `fangs solve`: searches for solutions and proves bounds.
+
+mod parts;
 
 use super::input::{Input, InputFlags};
 use super::long_runs::{LongRunFlags, Widths};
@@ -27,20 +29,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of a file from which on starting threads to read it pays: one reads so much in some ten milliseconds.
+/// Size in bytes of a file above which several threads read it: one thread reads this size in about ten milliseconds.
 const LARGE_FILE: u64 = 1 << 20;
 
-/// Budget where neither time nor rounds are given.
+/// Time budget if neither time nor rounds are given.
 const DEFAULT_TIME: Duration = Duration::from_secs(60);
 
 #[derive(Args, Debug)]
 pub struct SolveFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// Start from this solution, or from several by several options [default: none]
+    /// Start from this solution; repeat the option for several [default: none]
     ///
-    /// Where a solution has `-` in place of a value, or an object of names leaves a variable out, greedy choices
-    /// complete it. The run may change what was given, and its result is never worse than the best start.
+    /// If a solution has `-` in place of a value, or an object of names lacks a variable, greedy choices complete it.
+    /// The search may change the given values; the result is never worse than the best start.
     #[arg(long, value_name = "SOL", help_heading = help::INPUT)]
     warm_start: Vec<PathBuf>,
     /// Stop after this wall-clock time, loading included [default: 60s, none with --rounds]
@@ -50,15 +52,15 @@ pub struct SolveFlags {
     time: Option<Duration>,
     /// Stop after N rounds of drivers [default: no limit]
     ///
-    /// Nothing depends on the clock then: the same seed gives the same result for any number of threads. No time limit
-    /// applies without --time.
+    /// The result then does not depend on the clock: the same seed gives the same result for any number of threads. No
+    /// time limit applies without --time.
     #[arg(long, value_name = "N", value_parser = values::whole::<u64>, help_heading = help::BUDGET)]
     rounds: Option<u64>,
     /// Stop once a solution is at least as good as this cost [default: none]
     #[arg(long, value_name = "COST", value_parser = values::cost_of, allow_negative_numbers = true,
         help_heading = help::BUDGET)]
     target: Option<Number>,
-    /// Stop at this relative gap between cost and bound, such as 0.05 or 5% [default: only where they meet]
+    /// Stop at this relative gap between cost and bound, such as 0.05 or 5% [default: only when they meet]
     ///
     /// The gap is |cost - bound| / max(|cost|, |bound|). A bare number is a share of at most 1.
     #[arg(long, value_name = "REL", value_parser = values::relative, allow_negative_numbers = true,
@@ -68,9 +70,9 @@ pub struct SolveFlags {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>,
         help_heading = help::SEARCH)]
     seed: u64,
-    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
+    /// Where to run: auto (a CUDA device if one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
     ///
-    /// On several devices each has a population, and elites are exchanged after each round. Devices whose memories are
+    /// Each of several devices has a population, and elites are exchanged after each round. Devices whose memories are
     /// connected share one state of a very large network.
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::SEARCH)]
     device: Choice,
@@ -84,48 +86,59 @@ pub struct SolveFlags {
     #[arg(long, value_name = "NAME", default_value = "portfolio", help_heading = help::SEARCH,
         value_parser = values::driver())]
     driver: values::Driver,
-    /// Let a local heuristic take part in the portfolio, or search alone with --driver guided [default: none]
+    /// Add a local heuristic to the portfolio, or let it search alone with --driver guided [default: none]
     ///
-    /// One that is built in (`fangs heuristics` lists them) or a file of your own, in TOML or CUDA.
+    /// A built-in heuristic (`fangs heuristics` lists them) or a file of your own, in TOML or CUDA.
     #[arg(long, value_name = "NAME|FILE", value_parser = chosen::parse, help_heading = help::SEARCH)]
     heuristic: Option<chosen::Chosen>,
-    /// Leave out the exact reductions that come before the search, but for variables that no function reads
+    /// Skip the exact reductions before the search, except that variables in no function are removed
     #[arg(long, help_heading = help::SEARCH)]
     no_reduce: bool,
-    /// Recompute what each assignment of the heuristic and each round changed, to find faults; slow
+    /// Recompute the cost after each assignment of the heuristic and each round, to find faults; slow
     #[arg(long, help_heading = help::SEARCH)]
     assert: bool,
-    /// How bounds are proven
+    /// Method that proves bounds
     #[arg(long, value_name = "METHOD", default_value = "auto", help_heading = help::BOUNDS,
         value_parser = values::method(true))]
     bound: BoundChoice,
-    /// Largest number of variables in a mini-bucket [default: grows while time remains]
+    /// Largest number z of variables in a mini-bucket, the i-bound plus 1 [default: grows while time remains]
     #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::BOUNDS)]
     z: Option<u32>,
     /// Memory for bound tables, such as 512M or 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
-    /// Disk for tables of exact elimination beyond that, such as 100G [default: half of what is free, 0 with --rounds]
+    /// Disk for tables of exact elimination that exceed it, such as 100G [default: half of the free space, 0 with
+    /// --rounds]
     ///
-    /// They are files without names in the folder that TMPDIR names; 0 is for none.
+    /// The tables are in unnamed files in the folder that TMPDIR names; 0 disables them.
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     spill: Option<u64>,
+    /// Anneal one state in N parts, each on a thread or a process of mpirun with its own functions only [default: none]
+    ///
+    /// For networks that do not fit one machine: each process of mpirun reads its part of a .fangs file, which
+    /// `fangs convert` writes. The CPU alone works, no bounds are computed, and --rounds counts anneals, whose results
+    /// do not depend on N.
+    #[arg(long, value_name = "N", value_parser = values::positive::<usize>, help_heading = help::SEARCH,
+        conflicts_with_all = ["warm_start", "target", "gap", "population", "driver", "heuristic", "no_reduce", "assert",
+        "bound", "z", "bound_memory", "spill", "certificate", "plot", "stop", "solutions_dir", "checkpoint", "resume",
+        "exchange", "report"])]
+    parts: Option<usize>,
     #[command(flatten)]
     output: OutputFlags,
     /// Draw cost and bound over time into a picture, .svg, .png or .pdf
     #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     plot: Option<PathBuf>,
-    /// Only warnings on standard error, no progress line
+    /// Print only warnings on standard error, and no progress line
     #[arg(short, long, conflicts_with = "verbose", help_heading = help::OUTPUT)]
     quiet: bool,
-    /// A line on standard error for each solution and bound
+    /// Print a line on standard error for each solution and bound
     #[arg(short, long, help_heading = help::OUTPUT)]
     verbose: bool,
     #[command(flatten)]
     long_run: LongRunFlags,
 }
 
-/// A checked run.
+/// A checked configuration of `fangs solve`.
 pub struct Config {
     input: Input,
     options: Options,
@@ -134,24 +147,28 @@ pub struct Config {
     output: OutputFlags,
     plot: Option<PathBuf>,
     long_run: LongRunFlags,
+    /// The number of parts of the network, if it is divided.
+    parts: Option<usize>,
     verbosity: Verbosity,
-    /// Whether this process reports: the first one of several that work as one.
+    /// Whether this process reports, that is, it is the first rank or the only process.
     reports: bool,
 }
 
 impl Config {
-    /// Of this process, where several work as one.
+    /// Adapts the configuration to this process, if it is one of several ranks.
     fn among(mut self, ranks: &Ranks) -> Result<Config, Error> {
         if ranks.count().is_some() && self.input.is_graph() {
             return Err(Error::Usage("mpirun needs --colors: without, there is no network yet".into()));
         }
         ranks.share_out(&mut self.options)?;
-        if ranks.is_first() {
-            return Ok(self);
-        }
+        Ok(if ranks.is_first() { self } else { self.silent() })
+    }
+
+    /// Of a process that does not report.
+    fn silent(self) -> Config {
         let output = OutputFlags { solution: None, certificate: None, csv: None, ..self.output };
         let (long_run, verbosity) = (self.long_run.without_files(), Verbosity::Quiet);
-        Ok(Config { output, plot: None, long_run, verbosity, reports: false, ..self })
+        Config { output, plot: None, long_run, verbosity, reports: false, ..self }
     }
 }
 
@@ -203,14 +220,29 @@ impl TryFrom<Box<SolveFlags>> for Config {
         let files = chosen::reads(files, flags.heuristic.iter())?.writes("--solution", solution.as_deref())?;
         let files = files.writes("--certificate", certificate.as_deref())?.writes("--csv", csv.as_deref())?;
         let _ = flags.long_run.files(files.writes("--plot", flags.plot.as_deref())?)?;
-        let (heuristic, warm_starts) = (flags.heuristic, flags.warm_start);
+        let (heuristic, warm_starts, parts) = (flags.heuristic, flags.warm_start, flags.parts);
+        if let (Some(_), Some(what)) = (parts, undivided(&input, options.device.choice())) {
+            return Err(Error::Usage(format!("--parts: {what}")));
+        }
         let SolveFlags { output, plot, long_run, .. } = *flags;
-        Ok(Config { input, options, heuristic, warm_starts, output, plot, long_run, verbosity, reports: true })
+        Ok(Config { input, options, heuristic, warm_starts, output, plot, long_run, parts, verbosity, reports: true })
+    }
+}
+
+/// Returns why a run cannot be divided into parts, if it cannot.
+fn undivided(input: &Input, device: &Choice) -> Option<&'static str> {
+    match device {
+        _ if input.is_graph() => Some("a .col graph needs --colors"),
+        Choice::Auto | Choice::Cpu => None,
+        _ => Some("parts are annealed on the CPU: leave --device out"),
     }
 }
 
 /// Solves a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    if let Some(parts) = config.parts {
+        return parts::run(config, parts, started);
+    }
     let stop = signals::listen()?;
     let ranks = Ranks::join(&stop)?;
     let exit = solve(config.among(&ranks)?, &ranks, &stop, started)?;
@@ -288,7 +320,7 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
     ending.write(recorder, certificate, picture, checkpoint, report)
 }
 
-/// Opens the files of rows, solutions and the page, and warns of lost rows. Returns also where the page looks for
+/// Opens the files of rows, solutions and the page, and warns of lost rows. Also returns where the page looks for
 /// widths.
 fn record(
     config: &Config,
@@ -315,7 +347,7 @@ fn record(
     Ok((recorder, widths))
 }
 
-/// What is read before a run begins.
+/// The input of a run, before reading.
 struct Loading {
     input: Input,
     heuristic: Option<chosen::Chosen>,
@@ -326,10 +358,10 @@ struct Loading {
     started: Instant,
 }
 
-/// What a run begins with.
+/// The input of a run, after reading.
 struct Loaded {
     network: Network,
-    /// The graph whose colors are counted, if the file has no network.
+    /// The graph whose number of colors is minimised, if the input is one.
     graph: Option<Graph>,
     load_s: f64,
     heuristic: Option<Arc<dyn ValueHeuristic>>,
@@ -358,7 +390,7 @@ impl Loading {
     }
 }
 
-/// Warns of complete starts that are no solutions.
+/// Warns of complete starts that are infeasible.
 fn warn_of_starts(config: &Config, network: &Network, graph: Option<&Graph>, recorder: &Recorder) {
     for (path, start) in config.warm_starts.iter().zip(&config.options.warm_starts) {
         let Some(start) = start.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
@@ -372,7 +404,7 @@ fn warn_of_starts(config: &Config, network: &Network, graph: Option<&Graph>, rec
     }
 }
 
-/// The end of a run, with what it found.
+/// The results of a finished run, to be written.
 struct Ending<'a> {
     config: &'a Config,
     network: &'a Network,
@@ -426,7 +458,7 @@ impl Ending<'_> {
     }
 }
 
-/// Writes the last version of the page, and whether that could be written.
+/// Writes the last version of the page. Returns whether that succeeded.
 fn finish(page: Option<RunPage>, report: &SolveReport<'_>, seal: Option<String>, stop: &Stop) -> bool {
     let Some(mut page) = page else { return true };
     let mut rows = report.rows();
@@ -438,7 +470,7 @@ fn finish(page: Option<RunPage>, report: &SolveReport<'_>, seal: Option<String>,
     finished.is_ok()
 }
 
-/// Draws what was recorded, and whether that could be written.
+/// Draws the recorded curve. Returns whether that succeeded.
 fn draw(curve: Option<Curve>, picture: Option<PictureFile>, stop: &Stop) -> bool {
     let (Some(curve), Some(mut picture)) = (curve, picture) else { return true };
     let chart = Chart { title: curve.label.clone(), curves: vec![curve], ..Chart::default() };

@@ -1,4 +1,4 @@
-//! The command as a user types it: exit codes, the JSON object, the CSV, files, signals, bad input.
+//! The command as a user runs it: exit codes, the JSON object, the CSV, files, signals, bad input.
 
 mod cases;
 mod certificate;
@@ -16,6 +16,7 @@ mod magnitudes;
 mod marginals;
 mod names;
 mod page;
+mod parts;
 mod peers;
 mod refusals;
 mod solve;
@@ -46,13 +47,13 @@ const FOUR: &str = "four 4 2 5 100\n2 2 2 2\n\
     2 1 3 0 4\n0 0 2\n0 1 100\n1 0 5\n1 1 1\n\
     2 2 3 0 4\n0 0 4\n0 1 1\n1 0 3\n1 1 2\n";
 
-/// Two variables that must both be different and equal.
+/// Two variables that must be both different and equal.
 const INFEASIBLE: &str = "none 2 2 2 10\n2 2\n2 0 1 10 2\n0 0 0\n1 1 0\n2 0 1 0 2\n0 0 10\n1 1 10\n";
 
-/// Three fair coins of which two agree: ln(0.5 * 0.9 * 0.9) at best.
+/// Three coins, each of which probably equals the previous one: the optimum is ln(0.5 * 0.9 * 0.9).
 const COINS: &str = "MARKOV\n3\n2 2 2\n3\n1 0\n2 0 1\n2 1 2\n2\n0.5 0.5\n4\n0.9 0.1 0.1 0.9\n4\n0.9 0.1 0.1 0.9\n";
 
-/// How long a test waits for what comes at once, or soon.
+/// How long a test waits for events that come immediately or soon.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn fangs() -> Command {
@@ -69,7 +70,7 @@ fn wait_for(mut what: impl FnMut() -> bool) {
     }
 }
 
-/// What a program leaves, which ends by itself.
+/// Returns the output of a program that ends by itself.
 fn ended(child: Child) -> Result<Output> {
     let (id, (sender, receiver)) = (child.id(), channel());
     let _ = std::thread::spawn(move || sender.send(child.wait_with_output()));
@@ -92,7 +93,7 @@ fn folder_with(name: &str, content: &str) -> Result<(TempDir, PathBuf)> {
     Ok((folder, path))
 }
 
-/// Too wide to be solved exactly, and full of solutions.
+/// Returns a network too wide to be solved exactly, with many solutions.
 fn hard() -> Result<(TempDir, PathBuf)> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("potts.wcsp");
@@ -100,7 +101,7 @@ fn hard() -> Result<(TempDir, PathBuf)> {
     Ok((folder, path))
 }
 
-/// Runs, expects an exit code and one JSON object and nothing else on standard output.
+/// Runs a command; expects an exit code and exactly one JSON object on standard output.
 fn object(command: &mut Command, code: i32) -> Result<Value> {
     let output = command.assert().code(code).get_output().stdout.clone();
     let value: Value = serde_json::from_slice(&output)?;
@@ -108,7 +109,7 @@ fn object(command: &mut Command, code: i32) -> Result<Value> {
     Ok(value)
 }
 
-/// Expects exit code 2, an empty standard output, and a message with these words.
+/// Expects exit code 2, an empty standard output, and a message that contains `words`.
 fn refused(command: &mut Command, words: &[&str]) -> Result {
     let output = command.assert().code(2).get_output().clone();
     let message = String::from_utf8(output.stderr)?;
@@ -120,7 +121,7 @@ fn refused(command: &mut Command, words: &[&str]) -> Result {
     Ok(())
 }
 
-/// Checks header, order, and both curves; returns the last row.
+/// Checks the header, the order of rows, and both curves of a CSV; returns its last row.
 fn check_csv(path: &Path, maximise: bool) -> Result<Vec<String>> {
     let text = fs::read_to_string(path)?;
     let mut lines = text.lines();
@@ -150,7 +151,7 @@ fn check_csv(path: &Path, maximise: bool) -> Result<Vec<String>> {
     Ok(rows.last().cloned().unwrap_or_default())
 }
 
-/// The last row says what the object says.
+/// Checks that the last row agrees with the object.
 fn same(row: &[String], object: &Value, maximise: bool) {
     let (upper, lower) = if maximise { ("bound", "cost") } else { ("cost", "bound") };
     let fields = [("time_s", 0), (upper, 1), (lower, 2), ("gap", 3), ("rounds", 5), ("moves", 6), ("ratings", 7)];
@@ -281,7 +282,7 @@ fn check_tells_what_is_wrong() -> Result {
     Ok(())
 }
 
-/// A reader that goes away early is no failure and no panic.
+/// A reader that closes the pipe early causes neither a failure nor a panic.
 #[cfg(unix)]
 #[test]
 fn closed_pipes_are_quiet() -> Result {
@@ -318,7 +319,7 @@ fn plots_its_own_csv() -> Result {
     let two = fs::read_to_string(at("two.svg"))?;
     assert!(two.contains(">found<") && two.contains(">proven bound<") && two.contains(">potts<"), "{two}");
     assert!(fs::read(at("one.pdf"))?.starts_with(b"%PDF"));
-    // the same file names: what differs are the seeds
+    // the file names are equal, so the legend shows the seeds
     for seed in ["1", "2"] {
         fs::create_dir(at(&format!("of-{seed}")))?;
         let _ = fs::copy(at(seed), at(&format!("of-{seed}/run.csv")))?;

@@ -1,13 +1,15 @@
-//! A memetic algorithm with simulated annealing: every elite makes a child by copying a connected region from a second
-//! parent, a very short heat-bath anneal from somewhere on the cold side of the schedule, tree moves and a greedy
-//! sweep; the child replaces its own parent if it is not worse and new. When a pool has converged its best goes to the
-//! archive and a new pool begins; now and then the archive itself is the pool.
+//! A memetic algorithm with simulated annealing. Each elite makes a child in four steps: it copies a connected region
+//! from a second parent, anneals for a few heat-bath sweeps from a temperature on the cold side of the schedule, makes
+//! tree moves, and ends with a greedy sweep. The child replaces its own parent if it is new and not worse. When a pool
+//! has converged, its best elite goes to the archive and a new pool begins; every few pools begin with elites of the
+//! archive.
 //!
-//! This is the host's side: which generation comes next. Children are made where the population lives, see
+//! This module chooses the next generation, on the host. The children are made where the population lives; see
 //! `Population`.
 
 mod cpu;
 mod cuda;
+pub mod divided;
 mod driver;
 mod generation;
 mod heat_bath;
@@ -26,7 +28,7 @@ mod tests;
 mod tree_move;
 mod tuning;
 
-// other crates, by the names that their areas have everywhere
+// other crates, under the names that all crates use for them
 use fangs_base::{error, rng, stop, threads};
 #[cfg(test)]
 use fangs_bounds::reduce;
@@ -67,18 +69,18 @@ use crate::tuning::{
 };
 use std::sync::Arc;
 
-/// The work of a child of so many sweeps, greedy ones not counted.
+/// Returns the work of a child that anneals for `sweeps` sweeps; the greedy sweeps are added here.
 fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
     u64::from(sweeps + GREEDY_SWEEPS + 1) * context.sweep_work
 }
 
-/// Makes the driver.
+/// Makes the driver of a population, on the device of `setup` if there is one.
 pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
     let annealing = Annealing::new(setup.stream(), setup.device.clone());
     Some(Box::new(Annealing { partners: setup.partners.clone(), ..annealing }))
 }
 
-/// Makes the driver of few states and long anneals on the CPU.
+/// Makes the CPU driver that has few states and long anneals.
 pub fn make_long(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
     Some(Box::new(Annealing::long(setup.stream())))
 }
@@ -86,21 +88,23 @@ pub fn make_long(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 struct Annealing {
     population: Box<dyn Population>,
     device: Option<Arc<Cuda>>,
-    /// Further devices that share the work on large cores, and the latest of them that has failed.
+    /// Further devices that share the work on large reduced problems.
     partners: Option<Vec<Arc<Cuda>>>,
+    /// The latest of the partners that has failed, until it is reported.
     lost_partner: Option<LostDevice>,
-    /// What there is to say of the number of states that was asked for.
+    /// The message that a requested number of states was reduced.
     clipped: Option<String>,
-    /// States; 0 before the first round.
+    /// The number of states; 0 before the first round.
     states: usize,
-    /// What they were on a core that has changed since: the next round begins with them.
+    /// The elites of a reduced problem that has changed since, which the next round begins with.
     moved: Option<Vec<Elite>>,
-    /// Whether the core was a large one, and whether all threads made one child together.
+    /// Whether the reduced problem was large when the pool began.
     large: bool,
+    /// Whether all threads or a whole device made one child together when the pool began.
     together: bool,
-    /// Sweeps of the anneals that begin a population, where they are [long](Annealing::long).
+    /// Sweeps of the anneals that begin a population, if the driver is [long](Annealing::long).
     long: Option<u32>,
-    /// Children of the generation in progress, for the first slots.
+    /// The number of children made in the generation in progress; they are those of the first slots.
     made: usize,
     generation: Option<Generation>,
     phase: Phase,
@@ -111,24 +115,24 @@ struct Annealing {
     /// The driver's work until the time limit, estimated from its pace; `None` without a limit.
     left: Option<u64>,
     best: i64,
-    /// The least energy found elsewhere that was taken in, or was known when the pool began.
+    /// The least energy taken over from the common pool, or that the common pool had when this pool began.
     adopted: i64,
     stalled: u32,
-    /// Doublings of sweeps since the last new best, and whether the archive's bests have joined the pool; both on large
-    /// cores.
+    /// Doublings of the sweeps since the last improvement; used on large problems.
     in_vain: u32,
+    /// Whether the elites of the archive have joined the pool; used on large problems.
     joined: bool,
     epoch: u32,
     archive: Vec<Elite>,
-    /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before
-    /// there are such.
+    /// The temperatures that a generation chooses from, one set for each end temperature. They follow from settled
+    /// assignments, and are empty until there are such.
     temperatures: Vec<Heat>,
-    /// The ones at work.
+    /// The index of the current temperatures.
     end: usize,
 }
 
 impl Annealing {
-    /// A driver without a population; the first round makes one.
+    /// Returns a driver without a population; the first round makes one.
     pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
         Annealing {
             population: Box::new(CpuPopulation::default()),
@@ -161,14 +165,14 @@ impl Annealing {
         }
     }
 
-    /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is replacement
-    /// between far parts of a core, as which of many variables are of one kind, neither short anneals nor regions of
-    /// second parents change any more (results/notes/cpu.md).
+    /// Returns a driver on the CPU that has one state for each thread and anneals longer from pool to pool. Long
+    /// anneals find replacements between distant parts of a problem, such as which of many variables take one value,
+    /// that neither short anneals nor regions of second parents still find (results/notes/cpu.md).
     pub fn long(rng: Rng) -> Self {
         Annealing { long: Some(LONG_SWEEPS), ..Annealing::new(rng, None) }
     }
 
-    /// Sweeps of the first offspring of the first pool, greedy ones not counted.
+    /// Returns the sweeps of the first offspring of the first pool, greedy ones not counted.
     fn base_sweeps(&self, context: &SearchContext) -> u32 {
         match context.is_large() {
             true => (LARGE_CHILD_WORK / context.sweep_work.max(1)).clamp(LEAST_SWEEPS.into(), 200) as u32,
@@ -176,7 +180,7 @@ impl Annealing {
         }
     }
 
-    /// What offspring need of a core is there after that.
+    /// Computes the move layout and the regions that offspring need, if they need them.
     fn prepare(&self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
         // before the first round the population is the CPU's
         let is_wide = self.device.is_some() && wide::suits(context);
@@ -189,13 +193,13 @@ impl Annealing {
         layout.and(regions)
     }
 
-    /// Children anneal by these temperatures from now on.
+    /// Makes children anneal at the `end`-th temperatures from now on.
     fn heat(&mut self, end: usize) -> Result<(), DeviceError> {
         self.end = end;
         self.population.heat(self.temperatures[end].clone())
     }
 
-    /// States that take second parents from each other.
+    /// Returns the number of states that take second parents from each other.
     fn subpopulation(&self, context: &SearchContext) -> usize {
         if !context.is_large() || self.joined || context.falls_into_parts() {
             return self.states;
@@ -204,11 +208,11 @@ impl Annealing {
         self.states.div_ceil((self.states / (LEAST_SUBPOPULATION * longer)).max(1))
     }
 
-    /// The numbers of the next generation.
+    /// Returns the parameters of the next generation.
     fn next_generation(&mut self, context: &SearchContext) -> Result<Generation, DeviceError> {
         let draw = self.rng.draw();
         let narrows = match self.phase {
-            // an anneal that opens says where temperatures end
+            // the anneal that opens a pool shows where temperatures should end
             Phase::Open { .. } => false,
             Phase::Climb { .. } => true,
             Phase::Evolve => self.population.is_together(context),
@@ -223,7 +227,7 @@ impl Annealing {
                 let steps = if self.climbs(context) { 2 } else { 1 };
                 let choice = (steps * (sweeps / FIRST_SWEEPS).max(1).ilog2() as usize).min(HOTTEST_CLIMB);
                 cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
-                // the smallest: states are copies, of which a region has random values
+                // the smallest regions: the states are copies of each other, so the region gets random values
                 region = [u32::MAX; 4];
                 (self.states, self.until_the_end(context, sweeps))
             }
@@ -246,7 +250,7 @@ impl Annealing {
             sweeps,
             cold,
             region,
-            // forests are not waited for before the first pool has opened
+            // the forests are not needed before the first pool has opened
             tree: if self.phase != Phase::Evolve || !self.makes_tree_moves(context) {
                 never
             } else {
@@ -257,7 +261,7 @@ impl Annealing {
         })
     }
 
-    /// Makes offspring until a round's work is done or something better was found.
+    /// Makes offspring until the work of a round is done or a better state is found.
     fn advance(
         &mut self,
         context: &SearchContext,
@@ -273,7 +277,7 @@ impl Annealing {
         }
         let least = if self.population.is_together(context) { ROUND_SWEEPS * context.sweep_work } else { 0 };
         let round_work = ROUND_WORK.max(least) * self.population.speed(context);
-        // a run that must be repeated does not depend on threads
+        // a reproducible run does not depend on the number of threads
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
@@ -293,7 +297,7 @@ impl Annealing {
             let (offspring, replacement) = if self.population.at_once() {
                 self.population.make_generation(context, &generation, self.states, stop)?
             } else {
-                // parts of one size: a few offspring that are left take as long as one for each thread
+                // parts of equal size, because a few remaining offspring take as long as one for each thread
                 let slots = (threads * round_work / child_work.max(1)).max(16) as usize;
                 let parts = ((self.states + slots / 2) / slots).max(1);
                 let last = (self.made + self.states.div_ceil(parts)).min(self.states);
@@ -317,14 +321,14 @@ impl Annealing {
             effort.ratings += offspring.ratings;
             effort.work = work / self.population.speed(context);
             if let Some(replacement) = replacement {
-                // a child that all threads make is many rounds' work
+                // a child that all threads make takes many rounds
                 self.work += if together { child_work } else { work };
                 self.made = 0;
                 self.generation = None;
                 self.follow(context, &generation, &replacement)?;
                 self.adopt(context, pool)?;
             }
-            // what few states find is told of at the round's end: it is a matter of milliseconds
+            // better states of the long driver are reported at the end of a round: its rounds take milliseconds
             let tells = self.long.is_none() && !offspring.best.is_empty();
             if work >= round_work || tells || stop.is_set() {
                 return Ok(());
@@ -332,27 +336,27 @@ impl Annealing {
         }
     }
 
-    /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000;
-    /// results/notes/search-cuda.md).
+    /// Returns whether offspring make tree moves. They do not if a tree move takes longer than the sweeps between two
+    /// of them, because the gain of a generation is misleading then (rnd1000; results/notes/search-cuda.md).
     fn makes_tree_moves(&self, context: &SearchContext) -> bool {
         !self.population.is_together(context)
             && !context.forests(&Stop::new()).expect("no stop is set").is_empty()
             && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
-    /// Returns whether anneals go on among violations until a feasible assignment is found: of one state.
+    /// Returns whether the driver anneals one state among violations until a feasible assignment is found.
     fn goes_among_violations(&self, context: &SearchContext) -> bool {
         let has_one = if self.device.is_some() { wide::suits(context) } else { context.has_one_state() };
         has_one && self.long.is_none() && context.tables.forbidding.some
     }
 
-    /// Whether the temperatures are those of violations.
+    /// Returns whether the current temperatures are those of violations.
     fn is_among_violations(&self) -> bool {
         self.temperatures.first().is_some_and(|heat| heat.least > ALL_MOVE)
     }
 
-    /// Chooses what moves: until a feasible assignment is found, variables in violated functions, at temperatures of
-    /// violations.
+    /// Switches between the two kinds of anneals: until a feasible assignment is found, only variables in violated
+    /// functions move, at temperatures of violations.
     fn look_at_violations(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
         let is_among = !pool.solved && self.goes_among_violations(context) && self.population.is_together(context);
         if is_among == self.is_among_violations() {
@@ -367,7 +371,7 @@ impl Annealing {
         pool.elites().first().map_or(Ok(()), |elite| self.population.adopt(elite))
     }
 
-    /// Narrows the temperatures by what has settled.
+    /// Narrows the temperatures to those at which the best states have settled.
     fn narrow(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         if self.is_among_violations() {
             return Ok(());
@@ -380,9 +384,9 @@ impl Annealing {
         self.heat(0)
     }
 
-    /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what
-    /// was found since they began. Only on large cores, whose states come together by components: small ones converge
-    /// too soon (results/notes/cpu.md).
+    /// Takes over the best elite of the common pool if it is better than the best one here. In pools after the first,
+    /// only elites found since the pool began count. This happens only on large problems, whose states are combined by
+    /// components; populations of small problems would converge too soon (results/notes/cpu.md).
     fn adopt(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
         if !context.is_large() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Sweeps: FANG passes over all variables of a state.
+//! Sweeps: passes of FANG's successor generation over all variables of a state.
 
 use super::generation::ALL_MOVE;
 use super::heat_bath::{AllFunctions, HeatBath, RatingSource};
@@ -11,21 +11,21 @@ use crate::threads;
 use crate::value_tables::ValueTables;
 use std::borrow::Cow;
 
-/// Variables of a thread's turn in a sweep by all threads: some hundred microseconds.
+/// The variables that a thread visits at a time in a sweep by all threads; they take a few hundred microseconds.
 pub(crate) const TURN: usize = 1 << 10;
-/// Variables of a thread's turn that are asked whether they move.
+/// The variables for which a thread decides at a time whether they may move.
 const PART: usize = 1 << 13;
 
 /// Where the random bits of a sweep come from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SweepDraws {
-    /// Chooses the first color class, and the stride from one to the next.
+    /// Chooses the first color class and the stride from one class to the next.
     pub order: u64,
-    /// Each variable's bits are mixed from this.
+    /// Each variable's random bits are mixed from this number.
     pub values: u64,
 }
 
-/// One pass of a heat bath over all variables, color class by color class. `None` after a stop.
+/// Makes a heat-bath sweep over all variables, color class by color class. Returns `None` after a stop.
 #[inline(always)]
 pub(crate) fn sweep<R: RatingSource + Copy>(
     context: &SearchContext,
@@ -48,7 +48,7 @@ pub(crate) fn sweep<R: RatingSource + Copy>(
     Some(())
 }
 
-/// The numbers of all color classes, from one that `order` chooses in a stride that it chooses.
+/// Returns the numbers of all color classes, starting at one that `order` chooses and with a stride that it chooses.
 pub(crate) fn class_numbers(context: &SearchContext, order: u64) -> impl Iterator<Item = usize> + use<> {
     let count = context.order.classes.len();
     let first = below(order, count as u64) as usize;
@@ -56,13 +56,14 @@ pub(crate) fn class_numbers(context: &SearchContext, order: u64) -> impl Iterato
     (0..count).map(move |k| (first + k * stride) % count)
 }
 
-/// All color classes in that order.
+/// Returns the members of each color class, in the order of [`class_numbers`].
 fn classes(context: &SearchContext, order: u64) -> impl Iterator<Item = &[u32]> {
     class_numbers(context, order).map(|class| &context.order.classes[class][..])
 }
 
-/// The same sweep by all threads: as the variables of a class do not see each other, each takes the value that it takes
-/// in [`sweep`]. Returns by how much the state's energy changed, in the rows' units. `picks` is storage.
+/// Makes a sweep by all threads. The variables of a class do not share a function, so each takes the value that it
+/// takes in [`sweep`]. Returns the change of the state's energy in the units of the rows, or `None` after a stop.
+/// `picks` is scratch storage.
 pub(crate) fn sweep_together<R: TogetherSource>(
     context: &SearchContext,
     bath: HeatBath<'_, R>,
@@ -80,14 +81,7 @@ pub(crate) fn sweep_together<R: TogetherSource>(
             _ => threads::map(class.chunks(PART), movable).concat().into(),
         };
         let class = &class[..];
-        picks.clear();
-        picks.resize(class.len(), 0);
-        let turns = picks.chunks_mut(TURN).zip(class.chunks(TURN));
-        let turns = threads::map(turns, |(picks, variables)| {
-            let turn = Turn { bath, state: before, draw: draws.values, variables, picks };
-            (!stop.is_set()).then(|| pulp::Arch::new().dispatch(turn))
-        });
-        change += turns.into_iter().sum::<Option<i64>>()?;
+        change += visit_class(bath, before, class, draws.values, picks, stop)?;
         bath.source.follow(&context.tables, before, class, picks);
         for (&v, &pick) in class.iter().zip(&*picks) {
             let value = &mut state.values[v as usize];
@@ -99,15 +93,35 @@ pub(crate) fn sweep_together<R: TogetherSource>(
     Some(change)
 }
 
-/// Where ratings come from if all threads sweep a state.
+/// Samples a value for each member of a class by all threads. Returns the resulting change of the state's energy in the
+/// units of the rows. The state keeps its values. Returns `None` after a stop.
+pub(crate) fn visit_class<R: TogetherSource>(
+    bath: HeatBath<'_, R>,
+    state: &AnnealState,
+    class: &[u32],
+    draw: u64,
+    picks: &mut Vec<u16>,
+    stop: &Stop,
+) -> Option<i64> {
+    picks.clear();
+    picks.resize(class.len(), 0);
+    let turns = picks.chunks_mut(TURN).zip(class.chunks(TURN));
+    let turns = threads::map(turns, |(picks, variables)| {
+        let turn = Turn { bath, state, draw, variables, picks };
+        (!stop.is_set()).then(|| pulp::Arch::new().dispatch(turn))
+    });
+    turns.into_iter().sum()
+}
+
+/// A source of evaluations for sweeps by all threads.
 pub(crate) trait TogetherSource: RatingSource + Copy + Sync + Send {
-    /// The members of a class are about to leave their values for these.
+    /// Updates the source before the members of a class change to the values in `_picks`.
     fn follow(&self, _: &ValueTables, _: &AnnealState, _class: &[u32], _picks: &[u16]) {}
 }
 
 impl TogetherSource for AllFunctions {}
 
-/// Some variables of a class.
+/// A slice of the variables of a class, and storage for their new values.
 struct Turn<'a, R> {
     bath: HeatBath<'a, R>,
     state: &'a AnnealState,
@@ -145,7 +159,7 @@ impl<R: TogetherSource> pulp::WithSimd for Turn<'_, R> {
     }
 }
 
-/// The value that a variable takes in place of its own, and how much more that costs.
+/// Returns the new value of a variable, and the cost of that value minus the cost of the present one.
 #[inline(always)]
 fn pick_from<R: RatingSource>(
     bath: HeatBath<'_, R>,

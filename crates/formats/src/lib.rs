@@ -1,6 +1,6 @@
-//! Reading and writing networks and solutions, reading evidence. `docs/formats.md` describes the formats.
+//! Reading and writing of networks and solutions, and reading of evidence. `docs/formats.md` describes the formats.
 //!
-//! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
+//! A new format needs a file with a `read` function, optionally a `write` function, and an entry in [`FORMATS`].
 
 mod bayes;
 mod bif;
@@ -51,7 +51,7 @@ mod xmlbif;
 
 pub mod convert;
 
-// other crates, by the names that their areas have everywhere
+// modules of other crates, under the names that they have in every crate
 use fangs_base::{error, files, memory, rng, stop, terminal, text};
 use fangs_check as check;
 #[cfg(test)]
@@ -65,7 +65,7 @@ pub use id::{Parts as DiagramParts, parse_diagram, read_diagram};
 pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};
 pub use list::{DecisionFormat, FORMATS, Format, FormatInfo};
-pub use list::{read, read_from, read_graph, read_parts, write, written};
+pub use list::{read, read_from, read_graph, read_parts, read_share, write, written};
 pub use names::Named;
 pub use observed::observed;
 pub use options::{ReadOptions, Vartype};

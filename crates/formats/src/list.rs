@@ -9,7 +9,7 @@ use super::{
 };
 use crate::error::Error;
 use crate::files::cannot_read;
-use crate::model::Network;
+use crate::model::{Network, Share};
 use crate::stop::Stop;
 use crate::terminal::path as shown;
 use fangs_model::coloring::Graph;
@@ -20,11 +20,11 @@ use std::str::FromStr;
 /// A file format of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Integer cost function networks.
+    /// Cost function networks with integer costs.
     Wcsp,
     /// Markov and Bayesian networks.
     Uai,
-    /// UAI tables of natural logarithms.
+    /// Markov and Bayesian networks whose tables are natural logarithms.
     Lg,
     /// Graphs to color.
     Col,
@@ -48,9 +48,9 @@ pub enum Format {
     Sparse,
     /// Quadratic sums of binary variables or spins, of dimod.
     Coo,
-    /// Weighted graphs to cut.
+    /// Weighted graphs for maximum cut.
     Rud,
-    /// Graphs to cut, as Matrix Market matrices.
+    /// Graphs for maximum cut, as Matrix Market matrices.
     Mtx,
     /// Quadratic assignment, of QAPLIB.
     Dat,
@@ -76,11 +76,11 @@ pub enum Format {
 pub struct FormatInfo {
     /// The format.
     pub format: Format,
-    /// Its name, which is also its file extension. Upper and lower case are the same.
+    /// The format's name, which is also its file extension, case-insensitive.
     pub name: &'static str,
-    /// Its contents, in a few words.
+    /// The format's contents, in a few words.
     pub about: &'static str,
-    /// Whether larger is better in such networks; `None` where each file says so itself.
+    /// Whether networks of the format are maximised; `None` if each file states it.
     pub maximises: Option<bool>,
     read: Reader,
     write: Option<Writer>,
@@ -102,7 +102,7 @@ impl FormatInfo {
         FormatInfo { write: Some(write), ..self }
     }
 
-    /// Whether networks can be written in the format.
+    /// Returns whether networks can be written in the format.
     pub fn is_written(&self) -> bool {
         self.write.is_some()
     }
@@ -151,10 +151,10 @@ pub static FORMATS: &[FormatInfo] = &[
         .writes(binary::write),
 ];
 
-/// Further endings of some formats.
+/// Alternative file extensions of some formats.
 const ALIASES: [(&str, Format); 2] = [("yml", Format::Yaml), ("bifxml", Format::XmlBif)];
 
-/// Names that are no format of a network, and why.
+/// Names that are not network formats, with the reason.
 const REFUSED: [(&str, &str); 9] = [
     ("qs", "is not read, as no description of it was found"),
     ("csv", "has rows of a run, which `fangs plot` reads"),
@@ -168,15 +168,15 @@ const REFUSED: [(&str, &str); 9] = [
 ];
 
 impl Format {
-    /// The line of the list that describes it.
+    /// Returns the format's entry in the list of formats.
     pub fn info(self) -> &'static FormatInfo {
         &FORMATS[self as usize]
     }
 
-    /// The format of a file's name.
+    /// Returns the format of a file by its name.
     ///
     /// # Errors
-    /// No extension, or one of an unknown format: the message lists the known ones.
+    /// Returns an error if there is no extension, or one of an unknown format; the message lists the known ones.
     pub fn of_path(path: &Path) -> Result<Self, Error> {
         let extension = |path: &Path| path.extension().map(|e| e.to_string_lossy().into_owned());
         let (mut name, mut inner) = (path.file_name().unwrap_or_default(), extension(path));
@@ -187,7 +187,7 @@ impl Format {
         if name.to_string_lossy().to_ascii_lowercase().starts_with("cap")
             && inner.as_deref().is_some_and(|inner| inner.eq_ignore_ascii_case("txt"))
         {
-            return Ok(Format::Cap); // the OR-Library names its files so
+            return Ok(Format::Cap); // the OR-Library uses such names
         }
         let unknown = match inner.as_deref().map(str::parse) {
             Some(Ok(format)) => return Ok(format),
@@ -200,10 +200,11 @@ impl Format {
         Err(Error::Usage(format!("{}: {missing}{unknown}; {hint}", shown(path))))
     }
 
-    /// The format of the name of a file to be written.
+    /// Returns the format of a file to be written by its name.
     ///
     /// # Errors
-    /// No extension, or one of a format that is not written: the message lists those that are.
+    /// Returns an error if there is no extension, or one of a format that cannot be written; the message lists those
+    /// that can.
     pub fn written_to(path: &Path) -> Result<Self, Error> {
         let known = Format::of_path(path).ok();
         known.filter(|format| format.info().is_written()).ok_or_else(|| {
@@ -214,10 +215,10 @@ impl Format {
         })
     }
 
-    /// The format of a name that is to be written.
+    /// Returns the format with this name, which must be one that can be written.
     ///
     /// # Errors
-    /// A format that is not written: the message lists those that are.
+    /// Returns an error if the format is unknown or cannot be written; the message lists those that can.
     pub fn written_as(name: &str) -> Result<Self, Error> {
         let known = name.parse().ok().filter(|format: &Format| format.info().is_written());
         let unknown = || Error::Usage(format!("no format that is written: `{}`; {}", name.escape_debug(), written()));
@@ -226,7 +227,7 @@ impl Format {
 }
 
 impl Format {
-    /// The format that the beginning of a text shows: `.bif` and `.xml` are also the endings of XMLBIF.
+    /// Returns the format revealed by the beginning of a text: `.bif` and `.xml` are also extensions of XMLBIF.
     pub(super) fn of_text(self, tokens: &mut Tokens<'_>) -> Result<Self, Error> {
         let may_be = matches!(self, Format::Bif | Format::Xml);
         Ok(if may_be && tokens.has_ahead(b"<BIF")? { Format::XmlBif } else { self })
@@ -256,7 +257,7 @@ impl FromStr for Format {
     }
 }
 
-/// Names as endings of files.
+/// Returns names as file extensions, separated by blanks.
 fn endings<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!(".{name}")).collect::<Vec<_>>().join(" ")
 }
@@ -266,28 +267,28 @@ fn known_formats() -> String {
     format!("read are {formats}, each also with {}", endings(compressed_extensions()))
 }
 
-/// The formats that are written, for messages.
+/// Returns a list of the formats that can be written, for messages.
 pub fn written() -> String {
     let written = FORMATS.iter().filter(|info| info.is_written());
     format!("written are {}", endings(written.map(|info| info.name)))
 }
 
-/// A format of problems of decision.
+/// A file format of decision problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionFormat {
-    /// `.uai` with `.id` and `.pvo` beside it.
+    /// Influence diagrams as `.uai` with `.id` and `.pvo` files.
     Diagram,
-    /// `.bifxml`, as pyAgrum writes it.
+    /// Influence diagrams as `.bifxml` of pyAgrum.
     Bifxml,
-    /// `.xdsl`, as GeNIe writes it.
+    /// Influence diagrams as `.xdsl` of GeNIe.
     Xdsl,
-    /// `.POMDP` and `.dpomdp`.
+    /// POMDPs as `.POMDP` and `.dpomdp`.
     Pomdp,
-    /// `.idid`.
+    /// Interactive dynamic influence diagrams as `.idid`.
     Idid,
 }
 
-/// Every extension of problems of decision; upper and lower case are the same.
+/// Every file extension of decision problems, case-insensitive.
 const DECISIONS: [(&str, DecisionFormat); 7] = [
     ("uai", DecisionFormat::Diagram),
     ("id", DecisionFormat::Diagram),
@@ -299,10 +300,10 @@ const DECISIONS: [(&str, DecisionFormat); 7] = [
 ];
 
 impl DecisionFormat {
-    /// The format of a file's name.
+    /// Returns the format of a file by its name.
     ///
     /// # Errors
-    /// No extension, or an unknown one: the message lists the known ones.
+    /// Returns an error if there is no extension, or an unknown one; the message lists the known ones.
     pub fn of_path(path: &Path) -> Result<Self, Error> {
         let extension = |path: &Path| path.extension().map(|e| e.to_string_lossy().into_owned());
         let mut inner = extension(path);
@@ -316,7 +317,7 @@ impl DecisionFormat {
         })
     }
 
-    /// The format of this name.
+    /// Returns the format with this extension; `None` if it is unknown.
     fn called(name: &str) -> Option<Self> {
         DECISIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|&(_, format)| format)
     }
@@ -338,17 +339,34 @@ impl FromStr for DecisionFormat {
     }
 }
 
-/// Reads a network. The format follows from the file's name where `format` is `None`; standard input needs one.
-/// [`Network::warnings`] has the doubtful places.
+/// Reads a network. If `format` is `None`, the format follows from the file's name; standard input needs a format.
+/// [`Network::warnings`] reports suspicious input.
 ///
 /// # Errors
-/// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`] or
-/// [`Error::Waiting`] once `stop` is set.
+/// Returns an error if the file cannot be read or parsed, with file, line and column if they are known, and
+/// [`Error::Stopped`] or [`Error::Waiting`] if `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
     read_as(format_of(source, format)?, read_tokens(source, stop)?, options)
 }
 
-/// The format asked for, or that of the file's name.
+/// Reads the part of a network in binary form that one of several processes holds: all variables, and the functions of
+/// the part. The file is read twice, so that no process ever holds the tables of another part.
+///
+/// # Errors
+/// As [`read`]; [`Error::Usage`] for other formats and for networks with global functions or numbers of their own.
+pub fn read_share(source: &Source, format: Format, share: Share, stop: &Stop) -> Result<Network, Error> {
+    match (format, source) {
+        (Format::Fangs, Source::File(_)) => {
+            let originals = binary::originals(&mut read_tokens(source, stop)?)?;
+            binary::read_share(&mut read_tokens(source, stop)?, share, originals)
+        }
+        _ => Err(Error::Usage(format!(
+            "{source}: a network is read in parts from a .fangs file; `fangs convert` writes one"
+        ))),
+    }
+}
+
+/// Returns `format` or, if it is `None`, the format of the file's name.
 pub(super) fn format_of(source: &Source, format: Option<Format>) -> Result<Format, Error> {
     match (format, source) {
         (Some(format), _) => Ok(format),
@@ -357,10 +375,11 @@ pub(super) fn format_of(source: &Source, format: Option<Format>) -> Result<Forma
     }
 }
 
-/// Reads a network from a stream of bytes, compressed or not; `name` is its name in messages.
+/// Reads a network from a stream of bytes, compressed or not; `name` names it in messages.
 ///
 /// # Errors
-/// As [`read`].
+/// Returns an error if the stream cannot be read or parsed, and [`Error::Stopped`] or [`Error::Waiting`] if `stop` is
+/// set.
 pub fn read_from(
     reader: impl Read,
     name: &str,
@@ -379,11 +398,12 @@ pub(super) fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOpti
     Ok(network)
 }
 
-/// Writes a network in a format, which may not hold all that the network has: then no file is complete without it.
+/// Writes a network in a format. Parts that do not affect costs, such as names and agents, are lost if the format
+/// cannot hold them. On an error, `out` may hold an incomplete file.
 ///
 /// # Errors
-/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] with the reason where the format cannot express the
-/// network, [`io::ErrorKind::Unsupported`] where the format is not written.
+/// Returns errors of writing to `out`, [`io::ErrorKind::InvalidInput`] with the reason if the format cannot express the
+/// network, and [`io::ErrorKind::Unsupported`] if the format cannot be written.
 pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Result<()> {
     match format.info().write {
         Some(write) => write(network, out),
@@ -396,10 +416,10 @@ pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Resu
     }
 }
 
-/// Reads a problem whose parts are in several YAML files, as pyDCOP takes them: each part in one of them.
+/// Reads a problem whose sections are in several YAML files, as in pyDCOP: each section in one of them.
 ///
 /// # Errors
-/// As [`read`]; a part that two files have.
+/// Returns an error if a file cannot be read or parsed, if two files have the same section, or if `stop` is set.
 pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
     let [first, others @ ..] = sources else { return Err(Error::Usage("no file is named".into())) };
     let mut tokens = read_tokens(first, stop)?;
@@ -412,10 +432,11 @@ pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Res
     Ok(network)
 }
 
-/// Reads a `.col` graph, to find its number of colors.
+/// Reads a `.col` graph, to find its chromatic number.
 ///
 /// # Errors
-/// As [`read`].
+/// Returns an error if the file cannot be read or parsed, and [`Error::Stopped`] or [`Error::Waiting`] if `stop` is
+/// set.
 pub fn read_graph(source: &Source, stop: &Stop) -> Result<Graph, Error> {
     col::read_graph(&mut read_tokens(source, stop)?)
 }

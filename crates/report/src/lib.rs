@@ -1,7 +1,7 @@
-//! Outputs of a run: convergence rows, solution files, pictures, the progress line and the summary.
+//! Outputs of a run: convergence rows, solution files, charts, pages, the progress line and the summary.
 //!
 //! Everything is written as it happens. A file that cannot be written is reported once and tried again at each tick and
-//! at the end; the run goes on.
+//! at the end; the run continues.
 
 mod checkpoint;
 pub mod comparison;
@@ -12,6 +12,8 @@ mod exchange;
 mod file;
 mod keepers;
 pub mod page;
+#[cfg(feature = "mpi")]
+mod part_ranks;
 pub mod plot;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -49,6 +51,8 @@ pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};
 pub use keepers::Keepers;
+#[cfg(feature = "mpi")]
+pub use part_ranks::PartRanks;
 #[cfg(feature = "mpi")]
 pub use ranks::Ranks;
 #[cfg(feature = "cli")]

@@ -1,8 +1,9 @@
-//! Processes that `mpirun` has started on one network, as islands: each tells a few others what it knows, and none
-//! waits for another one. The first reports for all; its end is everyone's.
+//! The exchange of elites and bounds between processes that `mpirun` has started on one network. Each process is an
+//! island: it sends its state to a few others, and none waits for another one. The first rank reports the results of
+//! all, and when it ends, all end.
 //!
-//! One thread of a process speaks MPI, from the first call to the last. What a rank knows includes what it was told, so
-//! that telling the ranks 1, 2, 4, … places on reaches all within a few steps.
+//! One thread of a process makes all MPI calls. The state of a rank includes the states that it has received, so that
+//! sending to the ranks at distances 1, 2, 4, … reaches all ranks within a few steps.
 
 use crate::bounds::Part;
 use crate::error::Error;
@@ -23,23 +24,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Variables of which launchers set one for the processes that they start.
+/// Environment variables of which launchers set one for the processes that they start.
 const LAUNCHED: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"];
-/// Time between two looks for messages.
+/// The time between two checks for messages.
 const LOOK: Duration = Duration::from_millis(2);
-/// Least time between two messages of a rank.
+/// The minimum time between two messages of a rank.
 const EVERY: Duration = Duration::from_millis(100);
-/// Part of the time that making a message may take, and writing and reading messages.
+/// The inverse of the share of time that making, writing and reading messages may take.
 const SHARE: u32 = 50;
-/// Elites that a rank tells others: a few different ones to cross with.
+/// The number of elites in a message: a few different ones for crossover.
 const ELITES: usize = 8;
-/// MPI counts bytes in 31 bits.
+/// The maximum length of a message in bytes: MPI counts them in 31 bits.
 const LONGEST: usize = i32::MAX as usize;
-/// How long the first rank waits for the last words of others before its result, and before it gives them up.
+/// The time for which the first rank waits for the last messages of others before its result.
 const LAST_WORDS: Duration = Duration::from_millis(400);
+/// The time for which the first rank waits at the end for other processes before it gives them up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a rank knows; the same for the last time, to the first rank; it has ended; everyone may leave.
+/// Tags of messages: the state of a rank; its last state, to the first rank; the first rank has ended; all ranks may
+/// leave.
 const KNOWN: Tag = 0;
 const LAST: Tag = 1;
 const OVER: Tag = 2;
@@ -49,32 +52,35 @@ const LEAVE: Tag = 3;
 #[derive(Debug)]
 pub struct Ranks {
     part: Part,
-    /// Processes on this machine, and those of them that share its processors.
+    /// The number of processes on this machine.
     here: usize,
+    /// The number of processes that share the processors of this one.
     sharing: usize,
     mail: Arc<Mutex<Mail>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Between the run and the thread that speaks MPI.
+/// The data that the run and the MPI thread exchange.
 #[derive(Debug)]
 struct Mail {
-    /// What waits to be told, and whether nothing comes after it.
+    /// The state that waits to be sent.
     next: Option<Checkpoint>,
+    /// Whether no state follows after `next`.
     is_last: bool,
     /// Whether the run of the first rank has ended.
     is_over: bool,
-    /// Other ranks whose last words are here, at the first one.
+    /// The number of other ranks whose last messages have arrived, on the first rank.
     ended: usize,
-    /// The newest of each other rank.
+    /// The newest state of each other rank.
     news: FxHashMap<Rank, Checkpoint>,
     troubles: Vec<String>,
-    /// When the run was last asked for what it knows, and what messages have taken since then.
+    /// When the run last supplied its state.
     asked: Instant,
+    /// The time that messages have taken since the run last supplied its state.
     busy: Duration,
 }
 
-/// What a thread that begins to speak MPI finds.
+/// The processes that the MPI thread finds when it begins.
 struct Begun {
     part: Part,
     here: usize,
@@ -82,12 +88,13 @@ struct Begun {
 }
 
 impl Ranks {
-    /// Meets the other processes where a launcher has started some. `stop` is set once the first rank has ended.
+    /// Joins the other processes if a launcher has started several, and returns `None` otherwise. `stop` is set once
+    /// the first rank has ended.
     ///
     /// # Errors
-    /// No thread, or an MPI library that cannot be used.
+    /// Returns an error if no thread can be started or the MPI library cannot be used.
     pub fn join(stop: &Stop) -> Result<Option<Ranks>, Error> {
-        if LAUNCHED.iter().all(|name| std::env::var_os(name).is_none()) {
+        if !is_launched() {
             return Ok(None);
         }
         let mail = Mail {
@@ -117,23 +124,23 @@ impl Ranks {
         Ok(None)
     }
 
-    /// The place of this process, and how many there are.
+    /// Returns the rank of this process and the number of processes.
     pub fn part(&self) -> Part {
         self.part
     }
 
-    /// How many there are on this machine.
+    /// Returns the number of processes on this machine.
     pub fn here(&self) -> usize {
         self.here
     }
 
-    /// Threads for this process where it has a fair part of the processors that it may use.
+    /// Returns the number of threads of this process if it uses a fair share of its processors.
     pub fn threads(&self) -> usize {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         (all / self.sharing.max(1)).max(1)
     }
 
-    /// Ends the exchange, when all results are out: the first rank waits for the others, which wait for it.
+    /// Ends the exchange after all results are reported: the first rank waits for the others, which wait for it.
     pub fn leave(&self) {
         let (mut mail, is_first) = (lock(&self.mail), self.part.place == 0);
         (mail.is_last, mail.is_over) = (true, is_first);
@@ -183,11 +190,11 @@ impl Keeper for Ranks {
     }
 }
 
-/// All that a process says and hears, until everyone leaves.
+/// Sends and receives all messages of a process until all ranks leave.
 fn serve(mail: &Mutex<Mail>, stop: &Stop, begun: &Sender<Begun>) {
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else { return };
     let line = Line::new(universe, mail, stop);
-    // the command waits for it
+    // the command waits for this message
     let _ = begun.send(line.begun());
     let (all, mut told, mut said) = (line.others(), None::<Checkpoint>, [false; 2]);
     while !line.leaves.get() {
@@ -215,14 +222,14 @@ fn serve(mail: &Mutex<Mail>, stop: &Stop, begun: &Sender<Begun>) {
     }
 }
 
-/// The MPI library, on the one thread that calls it. Dropped, it is finalised.
+/// The MPI library, on the one thread that calls it. It is finalised when the value is dropped.
 struct Line<'a> {
     world: SimpleCommunicator,
     rank: Rank,
     size: Rank,
     mail: &'a Mutex<Mail>,
     stop: &'a Stop,
-    /// Whether everyone leaves.
+    /// Whether all ranks leave.
     leaves: Cell<bool>,
     _universe: Universe,
 }
@@ -259,13 +266,14 @@ impl<'a> Line<'a> {
         (0..self.size).filter(|&rank| rank != self.rank).collect()
     }
 
-    /// Those that this one tells.
+    /// Returns the ranks that this one sends its state to.
     fn next_ones(&self) -> Vec<Rank> {
         let steps = (0..Rank::BITS - 1).map(|power| 1 << power).take_while(|&step| step < self.size);
         steps.map(|step| (self.rank + step) % self.size).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Without elites where MPI could not count the bytes; nothing where that does not help.
+    /// Returns the text of a state, without elites if MPI cannot count its bytes otherwise. The text is empty if that
+    /// is not enough.
     fn text(&self, checkpoint: &Checkpoint) -> String {
         let fits = |checkpoint: &Checkpoint| checkpoint.to_text().ok().filter(|text| text.len() <= LONGEST);
         let begin = Instant::now();
@@ -281,8 +289,8 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Tells some ranks, and hears what comes meanwhile. Done once all have begun to take it, so that nothing is on its
-    /// way when everyone leaves.
+    /// Sends a message to some ranks, and receives messages meanwhile. Returns once all of them have begun to receive
+    /// it, so that no message is under way when the ranks leave.
     fn say(&self, to: &[Rank], tag: Tag, text: &str) {
         let bytes = text.as_bytes();
         let to: Vec<Process<'_>> = to.iter().map(|&rank| self.world.process_at_rank(rank)).collect();
@@ -297,7 +305,7 @@ impl<'a> Line<'a> {
         });
     }
 
-    /// Takes what has come.
+    /// Receives all messages that have arrived.
     fn hear(&self) {
         while let Some(message) = self.world.any_process().immediate_matched_probe() {
             let begin = Instant::now();
@@ -324,7 +332,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What it holds is whole whatever became of who held it.
+/// Returns whether a launcher has started this process.
+pub(crate) fn is_launched() -> bool {
+    LAUNCHED.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Locks a mutex even if a thread has panicked while it held the lock; the data are consistent at all times.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,8 @@
-//! The search: one loop owns time, stopping and recording; drivers make bounded rounds.
+//! The search for solutions. One loop owns time, stopping and recording; drivers work in bounded rounds.
 
 pub mod checkpoint;
 mod coloring;
+mod divided;
 mod event;
 pub mod explain;
 mod list;
@@ -17,7 +18,7 @@ mod sums_tests;
 mod top_tests;
 pub(crate) mod tuning;
 
-// other crates, by the names that their areas have everywhere
+// the areas of other crates, under the names that they have everywhere in the workspace
 use fangs_annealing as annealing;
 use fangs_base::{VERSION, activity, error, files, memory, rng, stop, terminal, threads};
 use fangs_bounds::{bounds, reduce};
@@ -35,10 +36,12 @@ use fangs_model::{certificate, graph, model};
 use fangs_search_core as core;
 
 pub use crate::bounds::BoundChoice;
+pub use annealing::divided::{Peers, ThreadPeers, sums};
 pub use checkpoint::{Checkpoint, Extent, Found, Keeper, Keeping, Proved};
 pub use coloring::{Colors, color, color_by, greedy_colors};
 pub use core::driver::DriverState;
 pub use core::picks::Picks;
+pub use divided::{solve_in_parts, solve_part};
 pub use event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
 pub use list::sources;
 pub use options::{Assertions, DriverChoice, MAX_THREADS, Options, StopRule};

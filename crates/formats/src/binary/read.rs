@@ -1,4 +1,4 @@
-//! Reads `.fangs`. Whatever a file says is checked: by checksums, by the builder, and here.
+//! Reads `.fangs` files. All contents are checked: by checksums, by the builder, and here.
 
 use super::blocks::{Blocks, Framed, damaged};
 use super::records::{self, AgentsRecord, Block, Body, FunctionRecord, Head, NameRecord, NumbersRecord};
@@ -15,10 +15,10 @@ use crate::wcsp;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Digits behind the point, at most.
+/// The maximum number of decimal digits of a cost.
 const MOST_DECIMALS: u32 = 18;
 
-/// Reads a network in its binary form.
+/// Reads a network in the binary form.
 pub(crate) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
     check_version(tokens)?;
     let mut loader = Loader::new(tokens.file());
@@ -27,7 +27,7 @@ pub(crate) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     loop {
         let framed = blocks.next()?;
         let is_end = framed.is_empty();
-        // those of before are added meanwhile
+        // add the previous blocks while these are decoded
         let parts = std::mem::take(&mut before).into_iter();
         let add = || { parts }.try_for_each(|part| loader.add(part, blocks.tokens));
         let mut decoded = Ok(Vec::new());
@@ -48,7 +48,7 @@ pub(crate) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     }
 }
 
-fn check_version(tokens: &mut Tokens<'_>) -> Result<(), Error> {
+pub(super) fn check_version(tokens: &mut Tokens<'_>) -> Result<(), Error> {
     let mut start = Vec::new();
     tokens.bytes((MAGIC.len() + size_of_val(&VERSION)) as u64, &mut start)?;
     let version = start.strip_prefix(&MAGIC).and_then(|version| version.try_into().ok()).map(u32::from_le_bytes);
@@ -62,8 +62,8 @@ fn check_version(tokens: &mut Tokens<'_>) -> Result<(), Error> {
     }
 }
 
-/// A part of a network.
-enum Part {
+/// A decoded block.
+pub(super) enum Part {
     Head(Head),
     Variables(Vec<Variable>),
     Functions(Vec<(Scope, Decoded)>),
@@ -74,13 +74,13 @@ enum Part {
     End(Totals),
 }
 
-enum Decoded {
+pub(super) enum Decoded {
     Table(Table),
     Like(u32),
     Global { limit: i64, keyword: String, parameters: String },
 }
 
-fn decode(framed: &Framed) -> Result<Part, String> {
+pub(super) fn decode(framed: &Framed) -> Result<Part, String> {
     let invalid = |_| framed.says("it cannot be decoded");
     let (block, rest): (Block<'_>, _) = postcard::take_from_bytes(framed.contents()?).map_err(invalid)?;
     if !rest.is_empty() {
@@ -123,7 +123,7 @@ fn function(FunctionRecord { scope, body }: FunctionRecord<'_>) -> Option<(Scope
     Some((Scope::from(&scope[..]), decoded))
 }
 
-/// Puts a network together.
+/// Builds a network from decoded blocks.
 struct Loader {
     builder: Builder,
     decomposer: Decomposer,
@@ -164,7 +164,10 @@ impl Loader {
                 let _ = self.builder.notation(head.notation.into());
                 self.has_head = true;
             }
-            Part::Variables(variables) => return variables.into_iter().try_for_each(|v| self.variable(v, tokens)),
+            Part::Variables(variables) => {
+                let Loader { builder, domains, .. } = self;
+                return variables.into_iter().try_for_each(|v| add_variable(builder, domains, v, tokens));
+            }
             Part::Functions(functions) => {
                 return functions.into_iter().try_for_each(|(scope, function)| self.function(&scope, function, tokens));
             }
@@ -193,14 +196,6 @@ impl Loader {
         Ok(())
     }
 
-    fn variable(&mut self, variable: Variable, tokens: &Tokens<'_>) -> Result<(), Error> {
-        if variable.values.as_ref().is_some_and(|values| values.len() as u64 != u64::from(variable.domain)) {
-            return Err(damaged(tokens, "a variable has more or fewer values than names of values"));
-        }
-        self.domains.fit(variable.domain.into()).map_err(|limit| refused(tokens, &limit))?;
-        self.builder.named_variable(variable).map(drop).map_err(|error| refused(tokens, &error.to_string()))
-    }
-
     fn function(&mut self, scope: &[u32], function: Decoded, tokens: &Tokens<'_>) -> Result<(), Error> {
         let Loader { builder, decomposer, .. } = self;
         let added = match function {
@@ -226,7 +221,7 @@ impl Loader {
         if totals != found {
             return Err(damaged(tokens, "it has more or fewer variables or functions than its last block says"));
         }
-        // the network keeps its `top`, which totals may reach
+        // the network keeps its `top`, which sums of costs may reach
         check_sums(COST_LIMIT, &self.builder, &self.decomposer, tokens)?;
         if let Some(record) = self.agents.take() {
             let agents = record.agents(self.builder.domains());
@@ -241,7 +236,7 @@ impl Loader {
         Ok(self.builder.build())
     }
 
-    /// The file's own numbers, if there are as many as entries.
+    /// Returns the file's own numbers; `None` if they do not fit the functions' tables.
     fn reading(&mut self, ReadingRecord { scale, precision, witness }: ReadingRecord) -> Option<Reading> {
         let (functions, domains) = (self.builder.functions(), self.builder.domains());
         let numbers = std::mem::take(&mut self.numbers);
@@ -262,6 +257,20 @@ impl Loader {
     }
 }
 
-fn refused(tokens: &Tokens<'_>, what: &str) -> Error {
+/// Adds a variable to a network.
+pub(super) fn add_variable(
+    builder: &mut Builder,
+    domains: &mut Domains,
+    variable: Variable,
+    tokens: &Tokens<'_>,
+) -> Result<(), Error> {
+    if variable.values.as_ref().is_some_and(|values| values.len() as u64 != u64::from(variable.domain)) {
+        return Err(damaged(tokens, "a variable has more or fewer values than names of values"));
+    }
+    domains.fit(variable.domain.into()).map_err(|limit| refused(tokens, &limit))?;
+    builder.named_variable(variable).map(drop).map_err(|error| refused(tokens, &error.to_string()))
+}
+
+pub(super) fn refused(tokens: &Tokens<'_>, what: &str) -> Error {
     Error::Usage(format!("{}: {what}", tokens.file()))
 }

@@ -1,6 +1,6 @@
-//! The problem: a [`Network`] holds a file's variables and cost functions in fixed-point integers; a
-//! [`Problem`] is the reduced problem that search and inference work on. [`Potentials`] hold the functions of
-//! probabilities and the like as doubles.
+//! The types of problems. A [`Network`] holds a file's variables and cost functions in fixed-point integers. A
+//! [`Problem`] is the reduced problem that search and inference work on. [`Potentials`] hold nonnegative functions,
+//! such as probabilities, in floating point.
 
 mod agents;
 mod cost;
@@ -37,7 +37,7 @@ pub use global::{
     ValueCount,
 };
 pub use idid::{Idid, Other};
-pub use network::{Builder, Function, Global, GlobalKind, Network, Notation, Variable};
+pub use network::{Builder, Function, Global, GlobalKind, Network, Notation, Share, Variable};
 pub use number::Number;
 pub use policy::{DecisionRule, JointPolicy, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
 pub use pomdp::{Agent, Pomdp, SparseRows};

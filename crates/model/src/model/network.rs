@@ -1,10 +1,12 @@
-//! A network as given by a file or a program, its global cost functions included, one of which may be about a network
-//! of its own; and the builder that checks it.
+//! Weighted constraint networks as files or programs state them, including global cost functions, and the builder that
+//! checks them.
 
 mod builder;
 mod part;
+mod share;
 
 pub use builder::Builder;
+pub use share::Share;
 
 use super::global::{Arithmetic, Automaton, Counting, Grammar, Linear, Price, Same, Target};
 use super::{Agents, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Units, add};
@@ -12,30 +14,30 @@ use crate::error::{ModelError, Warning};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// A variable: its domain size and, where given, its name and the names of its values.
+/// A variable: its domain size and, if given, its name and the names of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Number of values; at least 1.
     pub domain: u32,
-    /// Name in the file, if it has one.
+    /// The variable's name in the file, if it has one.
     pub name: Option<Box<str>>,
-    /// Names of the values, if the file has them; as many as `domain`.
+    /// Names of all values, if the file has them.
     pub values: Option<Box<[Box<str>]>>,
 }
 
-/// A weighted constraint network: minimise the sum of the functions, below `top`. Clones share their parts.
+/// A weighted constraint network: minimise the sum of the functions, below `top`. Clones share their contents.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Its origin, for messages and summaries.
+    /// The network's origin, for messages and summaries.
     pub name: String,
     variables: Arc<Vec<Variable>>,
     domains: Arc<Vec<u32>>,
     functions: Arc<Vec<CostFunction>>,
-    /// No function has had more variables.
+    /// The largest number of variables of a function with a table.
     largest_arity: usize,
     /// Whether a function of at most two variables has a forbidden entry.
     forbids: bool,
-    /// The least costs of all functions together.
+    /// The sum of the least costs of all functions.
     least: Cost,
     top: Cost,
     units: Units,
@@ -50,70 +52,70 @@ pub struct Network {
 /// How the solutions of a network are written in files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notation {
-    /// Value indices on one line.
+    /// Form of solutions: value indices on one line.
     #[default]
     Indices,
-    /// `MPE`, the number of values and their indices.
+    /// Form of solutions: `MPE`, the number of values and their indices.
     Mpe,
-    /// A JSON object: the name of each variable and that of its value.
+    /// Form of solutions: a JSON object with the name of each variable and of its value.
     Names,
 }
 
 /// A global cost function of a network.
 #[derive(Clone, Debug)]
 pub struct Global {
-    /// The variables it reads, all different.
+    /// The variables that the function reads, all different.
     pub scope: Box<[u32]>,
-    /// Its keyword in the file.
+    /// The function's keyword in the file.
     pub keyword: Box<str>,
-    /// What it computes.
+    /// The formula of the function.
     pub kind: GlobalKind,
-    /// A cost from here on is forbidden: `top` in `.wcsp`, [`FORBIDDEN`] elsewhere.
+    /// The cost from which on an assignment is forbidden: `top` in `.wcsp`, [`FORBIDDEN`] elsewhere.
     pub limit: Cost,
 }
 
-/// What global cost functions compute of the values of their scope, x0 to x(n-1).
+/// The formula of a global cost function of the values x0 to x(n-1) of its scope.
 #[derive(Clone, Debug)]
 pub enum GlobalKind {
-    /// A price for how far a sum of weights is from where it should be.
+    /// A price for the deviation of a weighted sum from a target.
     Linear(Linear),
     /// A price for each pair of equal values.
     EqualPairs {
         /// The price of a pair.
         price: Cost,
     },
-    /// Prices for how far the numbers of variables that have certain values are from their bounds.
+    /// Prices for the numbers of variables that take certain values, if they are outside of their bounds.
     Counting(Counting),
-    /// Prices for how far the numbers of two groups of variables that have each value differ.
+    /// Prices for the differences between two groups of variables in how often they take each value.
     Same(Same),
-    /// A price for how far the number of positions in the first half of the scope that have the value, not 0, of their
-    /// counterpart in the second half is from where it should be.
+    /// A price for the deviation of a count from a target. It counts the positions in the first half of the scope whose
+    /// value is not 0 and equals that of their counterpart in the second half.
     Overlap {
-        /// Where the number should be.
+        /// The target of the count.
         target: Target,
-        /// The price of being away from it.
+        /// The price of deviating from the target.
         price: Price,
     },
-    /// The least cost of a path of a finite automaton that the values label.
+    /// The least cost of a path of a finite automaton whose labels are the values.
     Regular(Automaton),
-    /// The least cost of deriving the values from a grammar.
+    /// The least cost of deriving the values with a grammar.
     Grammar(Grammar),
     /// The largest of the costs that the values have.
     Max {
         /// The cost of each value of each variable.
         costs: Vec<Vec<Cost>>,
     },
-    /// 0 where the values are the parents of one tree, the root being its own; forbidden otherwise.
+    /// 0 if the values are the parents of the nodes of one tree whose root is its own parent; forbidden otherwise.
     Tree,
-    /// A function of two numbers.
+    /// A function of the values of two variables.
     Arithmetic(Arithmetic),
-    /// 0 where the cost of a network of its own lies within bounds, forbidden otherwise.
+    /// 0 if the cost of a nested network is within bounds, forbidden otherwise.
     Nested {
-        /// The network, whose variables are those of the scope.
+        /// The nested network, whose variables are those of the scope.
         network: Arc<Network>,
-        /// The least cost allowed.
+        /// The least feasible cost.
         low: Cost,
-        /// Costs from here on are not allowed.
+        /// The strict upper limit of feasible costs.
         high: Cost,
     },
 }
@@ -121,14 +123,14 @@ pub enum GlobalKind {
 /// A function of a network, in the order of its file.
 #[derive(Clone, Copy, Debug)]
 pub enum Function<'a> {
-    /// One with a table.
+    /// A function with a table.
     Table(&'a CostFunction),
-    /// A global one.
+    /// A global function.
     Global(&'a Global),
 }
 
 impl<'a> Function<'a> {
-    /// The variables it reads.
+    /// Returns the variables that the function reads.
     pub fn scope(self) -> &'a [u32] {
         match self {
             Function::Table(function) => &function.scope,
@@ -138,7 +140,7 @@ impl<'a> Function<'a> {
 }
 
 impl Network {
-    /// Starts an empty network with integer costs and no `top`.
+    /// Starts an empty network with integer costs and without a `top`.
     pub fn builder(name: impl Into<String>) -> Builder {
         Builder::of(Network {
             name: name.into(),
@@ -159,47 +161,47 @@ impl Network {
         })
     }
 
-    /// No function but a global one has more variables.
+    /// Returns the largest number of variables of a function with a table.
     pub fn largest_arity(&self) -> usize {
         self.largest_arity
     }
 
-    /// Whether a function of at most two variables has, or had, a forbidden entry.
+    /// Returns whether a function of at most two variables has, or had, a forbidden entry.
     pub fn forbids(&self) -> bool {
         self.forbids
     }
 
-    /// The variables in file order.
+    /// Returns the variables in file order.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
 
-    /// Domain sizes in file order.
+    /// Returns the domain sizes in file order.
     pub fn domains(&self) -> &[u32] {
         &self.domains
     }
 
-    /// The functions with tables in file order, constants and unary ones included.
+    /// Returns the functions with tables in file order, constants and unary ones included.
     pub fn functions(&self) -> &[CostFunction] {
         &self.functions
     }
 
-    /// The global cost functions in file order.
+    /// Iterates over the global cost functions in file order.
     pub fn globals(&self) -> impl ExactSizeIterator<Item = &Global> {
         self.located().iter().map(|(_, global)| global)
     }
 
-    /// Global functions, each with the number of functions before it.
+    /// Returns the global functions, each with the number of functions before it.
     fn located(&self) -> &[(u32, Global)] {
         self.globals.as_ref().map_or(&[], |globals| &globals.functions)
     }
 
-    /// The number of functions of both kinds.
+    /// Returns the number of functions with tables and global functions together.
     pub fn function_count(&self) -> usize {
         self.functions.len() + self.located().len()
     }
 
-    /// All functions in file order: the numbers of functions in messages count these.
+    /// Iterates over all functions in file order; the numbers of functions in messages refer to this order.
     pub fn all_functions(&self) -> impl Iterator<Item = Function<'_>> {
         let mut globals = self.located().iter().peekable();
         let mut tables = self.functions.iter();
@@ -209,7 +211,7 @@ impl Network {
         })
     }
 
-    /// The function of a number in file order.
+    /// Returns a function by its number in file order; `None` if the number is too large.
     pub fn function(&self, number: usize) -> Option<Function<'_>> {
         let globals = self.located();
         match globals.binary_search_by_key(&number, |&(at, _)| at as usize) {
@@ -218,19 +220,19 @@ impl Network {
         }
     }
 
-    /// The network that is searched in place of this one: tables and added variables behind this one's have the costs
-    /// of the global functions. The network itself where there are none.
+    /// Returns the network that is searched in place of this one: additional variables, behind the network's own, and
+    /// tables replace the global functions. Without global functions it is the network itself.
     pub fn expanded(&self) -> &Network {
         self.globals.as_ref().map_or(self, |globals| &globals.expanded)
     }
 
-    /// Whether the expanded network only bounds costs from below: some sum has too many values for tables. Its best
-    /// assignments need not be solutions then.
+    /// Returns whether the expanded network only bounds costs from below, because some sum has too many values for
+    /// tables. Its optimal assignments need not be solutions then.
     pub fn is_relaxed(&self) -> bool {
         self.globals.as_ref().is_some_and(|globals| globals.relaxed)
     }
 
-    /// An assignment of the expanded network from one of this network: added variables take their best values.
+    /// Extends an assignment to the expanded network: the added variables take their best values.
     pub fn extend(&self, assignment: &[u32]) -> Vec<u32> {
         match &self.globals {
             Some(globals) => globals.extend(assignment, self.domains.len()),
@@ -238,22 +240,22 @@ impl Network {
         }
     }
 
-    /// An assignment is a solution only where its total is below this. [`FORBIDDEN`] where there is no limit.
+    /// Returns the strict upper limit of the cost of a solution; [`FORBIDDEN`] if there is no limit.
     pub fn top(&self) -> Cost {
         self.top
     }
 
-    /// The meaning of the integers.
+    /// Returns the meaning of the integer costs.
     pub fn units(&self) -> &Units {
         &self.units
     }
 
-    /// How its solutions are written.
+    /// Returns how solutions are written.
     pub fn notation(&self) -> Notation {
         self.notation
     }
 
-    /// What assignments are valued by: `cost`, or where larger is better `value` or `log value`.
+    /// Returns the name of the objective: `cost`, or `value` or `log value` if larger is better.
     pub fn objective(&self) -> &'static str {
         match (self.units.maximise, &self.reading) {
             (false, _) => "cost",
@@ -262,43 +264,43 @@ impl Network {
         }
     }
 
-    /// The file's own numbers, where costs are rounded logarithms of them.
+    /// Returns the file's own numbers if the costs are rounded logarithms of them, else `None`.
     pub fn reading(&self) -> Option<&Reading> {
         self.reading.as_deref()
     }
 
-    /// The agents, where the file has some.
+    /// Returns the agents; `None` if the file has none.
     pub fn agents(&self) -> Option<&Agents> {
         self.agents.as_deref()
     }
 
-    /// The constant bound: the sum of the least costs of all functions, at most `top`.
+    /// Returns the constant bound: the sum of the least costs of all functions, at most `top`.
     pub fn least(&self) -> Cost {
         self.expanded().least.min(self.top)
     }
 
-    /// A lower bound on totals in the file's convention, less the rounding errors. None from `top` on: no total is left
-    /// below it.
+    /// Converts a lower bound on costs to the file's convention, with the rounding errors subtracted. Returns `None` if
+    /// the bound is at least `top`: no assignment is a solution then.
     pub fn bound(&self, lower: Cost) -> Option<Number> {
         (lower < self.top).then(|| self.units.bound(lower))
     }
 
-    /// Doubtful places of its file, such as text left unread, for display: `formats::read` fills it, this
-    /// library does not print it.
+    /// Returns the warnings about suspicious input, such as unread text, for display. `formats::read` collects them;
+    /// this library does not print them.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Adds warnings about its file.
+    /// Adds warnings about the network's file.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         self.warnings.extend(warnings);
     }
 
-    /// Fixes variables to values: every other value of them becomes forbidden. Costs stay as they are.
+    /// Fixes variables to values: all their other values become forbidden. Costs do not change.
     ///
     /// # Errors
-    /// A variable or a value that does not exist; values that invalidate the reading's witness, because of which
-    /// entries were forbidden.
+    /// Returns an error if a variable or a value does not exist, or if a value differs from that of the reading's
+    /// witness, which justified forbidding entries.
     pub fn observe(&mut self, evidence: &[(u32, u32)]) -> Result<(), ModelError> {
         for &(variable, value) in evidence {
             let function = self.functions.len();
@@ -329,7 +331,7 @@ impl Network {
         Ok(())
     }
 
-    /// The name of a variable: the file's, or `x` and its index.
+    /// Returns the name of a variable: the file's, or `x` and its index.
     pub fn variable_name(&self, variable: usize) -> String {
         match &self.variables[variable].name {
             Some(name) => name.to_string(),
@@ -337,7 +339,7 @@ impl Network {
         }
     }
 
-    /// The name of a value of a variable: the file's, or its index, with a `v` before it where solutions are written by
+    /// Returns the name of a value of a variable: the file's, or its index, preceded by `v` if solutions are written by
     /// names.
     pub fn value_name(&self, variable: usize, value: u32) -> String {
         match self.variables[variable].values.as_ref().and_then(|names| names.get(value as usize)) {
@@ -347,7 +349,8 @@ impl Network {
         }
     }
 
-    /// The value of a variable with a name, or with an index where the values have no names.
+    /// Returns the value of a variable by its name, or by its index if the values have no names; `None` if it is
+    /// unknown.
     pub fn value_index(&self, variable: usize, name: &str) -> Option<u32> {
         match &self.variables[variable].values {
             Some(names) => names.iter().position(|own| &**own == name).map(|index| index as u32),
@@ -358,29 +361,29 @@ impl Network {
         }
     }
 
-    /// The name of a function in the file, if it has one. Several may have the same.
+    /// Returns the name of a function in the file, if it has one. Names need not be unique.
     pub fn function_name(&self, function: usize) -> Option<&str> {
         self.function_names.get(&(function as u32)).map(|name| &**name)
     }
 }
 
-/// The global functions of a network, and the network of tables that stands for it where it is searched.
+/// The global functions of a network, and the expanded network that is searched.
 #[derive(Clone, Debug)]
 struct Globals {
-    /// With the number of functions before them in the file.
+    /// The functions, each with the number of functions before it in the file.
     pub functions: Vec<(u32, Global)>,
-    /// The variables of the network and the added ones; its tables and the parts.
+    /// The variables of the network and the added ones; its tables and those of the decompositions.
     pub expanded: Network,
-    /// The parts of each function that adds variables: places of tables in `expanded`, in the order of their chain.
+    /// For each function that adds variables, the indices of its tables in `expanded`, in chain order.
     pub chains: Vec<Vec<u32>>,
-    /// The places in `expanded` of the parts of each function.
+    /// For each function, the range of its tables in `expanded`.
     pub parts: Vec<std::ops::Range<usize>>,
-    /// Whether parts of some function only bound its cost from below.
+    /// Whether the tables of some function only bound its cost from below.
     pub relaxed: bool,
 }
 
 impl Globals {
-    /// An assignment of the expanded network from one of the network: added variables take their best values.
+    /// Extends an assignment to the expanded network: the added variables take their best values.
     pub fn extend(&self, assignment: &[u32], variables: usize) -> Vec<u32> {
         let mut extended = assignment.to_vec();
         extended.resize(self.expanded.domains().len(), 0);
@@ -390,10 +393,10 @@ impl Globals {
         extended
     }
 
-    /// The states of a chain of tables, each of a state before, own variables, and a state after, by dynamic
-    /// programming.
+    /// Sets the states of a chain to an optimal path, by dynamic programming. Each table of a chain reads a state, own
+    /// variables and the next state.
     fn best_path(&self, chain: &[u32], variables: usize, values: &mut [u32]) {
-        // for each table the least cost to each state after it, and the state before
+        // for each table, the least cost of each state after it and the state before it on a best path
         let mut layers: Vec<Vec<(Cost, u32)>> = Vec::new();
         let is_added = |v: u32| v as usize >= variables;
         for &place in chain {
