@@ -30,6 +30,13 @@ impl PartRanks {
         let share = Share { place: world.rank() as usize, of: world.size() as usize };
         Ok(Some(PartRanks { world, share, _universe: universe }))
     }
+
+    /// Returns the number of threads for this process if the processes of a machine divide its processors equally.
+    pub fn threads(&self) -> usize {
+        let here = self.world.split_shared(self.world.rank()).size();
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        (all / here.max(1) as usize).max(1)
+    }
 }
 
 impl Peers for PartRanks {

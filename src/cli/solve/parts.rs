@@ -30,10 +30,20 @@ fn join(parts: usize) -> Result<Option<Ranks>, Error> {
     }
 }
 
+/// Returns the number of threads for this process if `--threads` does not give it.
+fn threads_of(ranks: Option<&Ranks>) -> Option<usize> {
+    #[cfg(feature = "mpi")]
+    return ranks.map(Ranks::threads);
+    #[cfg(not(feature = "mpi"))]
+    ranks.map(|_| 1)
+}
+
 /// Searches a network in parts.
 pub fn run(config: Config, parts: usize, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let mut ranks = join(parts)?;
+    let threads = config.options.threads.or(threads_of(ranks.as_ref()));
+    fangs_base::threads::share(threads).map_err(|error| Error::Usage(format!("--threads: {error}")))?;
     let is_first = ranks.as_ref().is_none_or(|ranks| ranks.share().place == 0);
     let config = if is_first { config } else { config.silent() };
     let clock = Clock::start(started, config.options.time, &stop);
