@@ -1,4 +1,4 @@
-//! Local heuristics that steer the search on networks: weights of a variable's values, computed from what is known at
+//! Local heuristics that steer the search on networks: weights of a variable's values, computed from numbers about
 //! the variable.
 //!
 //! To add one:

@@ -128,15 +128,11 @@ impl Input {
     }
 
     /// Reads the part of the network that one of several processes holds.
-    pub fn load_share(&self, share: Share, console: &Console, stop: &Stop) -> Result<Network, Error> {
+    pub fn load_share(&self, share: Share, stop: &Stop) -> Result<Network, Error> {
         if self.evidence.is_some() || !self.observe.is_empty() {
             return Err(Error::Usage("a network is read in parts without --evidence and --observe".into()));
         }
-        let network = formats::read_share(&self.source, self.format, share, stop)?;
-        if share.place == 0 {
-            console.warn_of(network.warnings());
-        }
-        Ok(network)
+        formats::read_share(&self.source, self.format, share, stop)
     }
 
     /// Reads the network and applies the evidence. Returns the number of observed variables too, or `None` if no

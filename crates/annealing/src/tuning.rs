@@ -222,16 +222,16 @@ pub mod device {
 
 /// Constants of states that are divided among threads or processes.
 pub mod divided {
-    /// Sweeps of the first anneal.
+    /// Sweeps of the first anneal. None of the constants here was compared with other values.
     pub const FIRST_SWEEPS: u32 = 64;
-    /// The factor from an anneal's sweeps to those of the next one. With it the last anneal takes three quarters of a
-    /// run's time.
+    /// The factor from the sweeps of an anneal to those of the next one: the last anneal of a run takes three quarters
+    /// of its time.
     pub const GROWTH: u32 = 4;
     /// Sweeps at temperature 0 at the end of an anneal.
     pub const GREEDY_SWEEPS: u32 = 2;
-    /// The part of the most moves that a sweep makes at the hot end, and the part of the variables that move at the
-    /// cold end of later anneals.
+    /// The moves of a sweep at the first temperature of later anneals, as a part of the most moves of a sweep.
     pub const HOT_MOVES: f64 = 0.5;
+    /// The moves of a sweep at the last temperature of later anneals, as a part of the variables.
     pub const COLD_MOVES: f64 = 0.01;
     /// The part of the time left that an anneal takes at most: its greedy sweeps and its evaluation follow.
     pub const SURE: f64 = 0.95;

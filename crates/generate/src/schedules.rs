@@ -64,7 +64,7 @@ pub struct Timetable {
 const SHORTFALL: Cost = 1000;
 
 /// Generates a roster: each of `nurses` has one of four shifts (off, early, late or night) on each of `days`. A late
-/// shift is not followed by an early one, nor a night by an early or late one; nobody works three nights in a row; and
+/// shift is not followed by an early one, nor a night by an early or late one; no one works three nights in a row; and
 /// each shift costs a nurse up to `max_cost`. Each day needs up to `demand` nurses a shift. Counters, connected to each
 /// other and to the shifts, count the nurses of a shift up to the number that it needs.
 ///

@@ -51,10 +51,13 @@ pub fn solve_in_parts(
             Some(mut peers) => solve_part(clock, &network.share(peers.share()), &mut peers, options, stop, tell),
             None => Err(Error::Internal("no part".into())),
         };
-        for other in others {
-            other.join().map_err(|_| Error::Internal("a thread with a part of the network has ended".into()))??;
+        let ended = |_| Error::Internal("a thread with a part of the network has ended".into());
+        let failures = others.into_iter().filter_map(|other| other.join().map_err(ended).and_then(|own| own).err());
+        // a part that fails ends the exchange of all others, which fail internally: its own error is the cause
+        match failures.reduce(|one, other| if matches!(one, Error::Internal(_)) { other } else { one }) {
+            Some(cause) if summary.is_ok() || !matches!(cause, Error::Internal(_)) => Err(cause),
+            _ => summary,
         }
-        summary
     })?;
     let Some(solution) = &summary.solution else { return Ok(summary) };
     let evaluation = check::evaluate(network, solution);
@@ -88,11 +91,20 @@ pub fn solve_part(
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
     check_divisible(network)?;
-    let mut record =
-        Record { clock, network, share: peers.share(), best: None, best_s: None, last: Reached::default(), anneals: 0 };
+    let mut record = Record {
+        clock,
+        network,
+        share: peers.share(),
+        best: None,
+        best_s: None,
+        begun_s: 0.0,
+        last: Reached::default(),
+        anneals: 0,
+    };
     tell(&record.event(EventKind::Start));
     let problem = Arc::new(Reducer::unreduced(network, &Stop::new())?.1);
     let mut state = DividedState::new(network, &problem, peers, &Stop::new())?;
+    record.begun_s = clock.seconds();
     let limits = Limits { deadline: clock.deadline(), anneals: options.rounds };
     state.run(options.seed, limits, stop, &mut |reached| {
         if let Some(event) = record.take(reached) {
@@ -111,6 +123,8 @@ struct Record<'a> {
     /// The incumbent and its cost in the network's units.
     best: Option<(i64, Arc<[u32]>)>,
     best_s: Option<f64>,
+    /// When the first anneal began.
+    begun_s: f64,
     last: Reached,
     anneals: u64,
 }
@@ -169,7 +183,7 @@ impl Record<'_> {
             precision_slack: 0.0,
             time_s: self.clock.seconds(),
             time_to_best_s: self.best_s,
-            search_to_best_s: self.best_s,
+            search_to_best_s: self.best_s.map(|best| best - self.begun_s),
             seed: options.seed,
             device: "cpu".into(),
             threads: rayon::current_num_threads(),

@@ -35,7 +35,7 @@ fn threads_of(ranks: Option<&Ranks>) -> Option<usize> {
     #[cfg(feature = "mpi")]
     return ranks.map(Ranks::threads);
     #[cfg(not(feature = "mpi"))]
-    ranks.map(|_| 1)
+    ranks.and(None)
 }
 
 /// Searches a network in parts.
@@ -50,7 +50,7 @@ pub fn run(config: Config, parts: usize, started: Instant) -> Result<Exit, Error
     let solution = config.output.solution.as_deref().map(ReplacedFile::new).map(output::as_usage).transpose()?;
     let (mut recorder, _) = record(&config, solution, None, started)?;
     let loaded = match &ranks {
-        Some(ranks) => config.input.load_share(ranks.share(), recorder.console(), &stop),
+        Some(ranks) => config.input.load_share(ranks.share(), &stop),
         None => config.input.load(recorder.console(), &stop),
     };
     let load_s = started.elapsed().as_secs_f64();

@@ -7,6 +7,8 @@
 use crate::device::{Blocks, Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::kernels;
 use crate::model::{CostFunction, FORBIDDEN, Network};
+use crate::stop::Stop;
+use fangs_model::graph::first_fit;
 use std::sync::Arc;
 
 /// Threads of a block.
@@ -152,7 +154,7 @@ impl Rows {
                 }
             }
         }
-        let classes = color(&first, &neighbours);
+        let classes = color(&first, &neighbours)?;
         Some(Rows { values, highest, first, neighbours, rows, unary, classes }.by_class(words))
     }
 
@@ -179,26 +181,10 @@ impl Rows {
 }
 
 /// Colors the variables in their order, each with the first color that no neighbour has, and returns the classes.
-fn color(first: &[u32], neighbours: &[u32]) -> Vec<Vec<u32>> {
-    let n = first.len() - 1;
-    let (mut colors, mut classes) = (vec![u32::MAX; n], Vec::<Vec<u32>>::new());
-    let mut seen = Vec::new();
-    for v in 0..n {
-        seen.clear();
-        seen.resize(classes.len() + 1, false);
-        for &next in &neighbours[first[v] as usize..first[v + 1] as usize] {
-            if let Some(seen) = seen.get_mut(colors[next as usize] as usize) {
-                *seen = true;
-            }
-        }
-        let color = seen.iter().position(|&seen| !seen).unwrap_or(classes.len());
-        if color == classes.len() {
-            classes.push(Vec::new());
-        }
-        colors[v] = color as u32;
-        classes[color].push(v as u32);
-    }
-    classes
+fn color(first: &[u32], neighbours: &[u32]) -> Option<Vec<Vec<u32>>> {
+    let order: Vec<u32> = (0..first.len() as u32 - 1).collect();
+    let of = |v: u32| neighbours[first[v as usize] as usize..first[v as usize + 1] as usize].iter().copied();
+    first_fit(&order, of, usize::MAX, usize::MAX, &Stop::new()).ok()?
 }
 
 fn name(values: usize) -> String {

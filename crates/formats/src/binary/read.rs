@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// The maximum number of decimal digits of a cost.
 const MOST_DECIMALS: u32 = 18;
 
+/// The message for a file whose last block does not fit the others.
+pub(super) const WRONG_TOTALS: &str = "it has more or fewer variables or functions than its last block says";
+
 /// Reads a network in the binary form.
 pub(crate) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
     check_version(tokens)?;
@@ -219,7 +222,7 @@ impl Loader {
         let found =
             Totals { variables: self.builder.domains().len() as u64, functions: self.builder.function_count().into() };
         if totals != found {
-            return Err(damaged(tokens, "it has more or fewer variables or functions than its last block says"));
+            return Err(damaged(tokens, WRONG_TOTALS));
         }
         // the network keeps its `top`, which sums of costs may reach
         check_sums(COST_LIMIT, &self.builder, &self.decomposer, tokens)?;

@@ -1,7 +1,8 @@
 //! Reads the part of a network that one of several processes holds.
 
 use super::blocks::{Blocks, damaged};
-use super::read::{Decoded, Part, add_variable, check_version, decode, refused};
+use super::read::{Decoded, Part, WRONG_TOTALS, add_variable, check_version, decode, refused};
+use super::records::Totals;
 use crate::error::Error;
 use crate::limits::Domains;
 use crate::model::{Builder, COST_LIMIT, Network, Share, Table};
@@ -52,7 +53,9 @@ fn each_block(
         }
         for block in &framed {
             let part = decode(block).map_err(|what| damaged(blocks.tokens, &what))?;
-            is_complete |= matches!(part, Part::End(_));
+            if std::mem::replace(&mut is_complete, matches!(part, Part::End(_))) {
+                return Err(damaged(blocks.tokens, "blocks follow its last one"));
+            }
             add(part, blocks.tokens)?;
         }
     }
@@ -85,7 +88,14 @@ impl ShareLoader {
                 functions.into_iter().try_for_each(|(scope, function)| self.function(&scope, function, tokens))
             }
             // functions are named by their numbers among all
-            Part::Names(_) | Part::End(_) => Ok(()),
+            Part::Names(_) => Ok(()),
+            Part::End(totals) => {
+                let variables = self.builder.domains().len() as u64;
+                match totals == (Totals { variables, functions: self.number.into() }) {
+                    true => Ok(()),
+                    false => Err(damaged(tokens, WRONG_TOTALS)),
+                }
+            }
             Part::Agents(_) | Part::Numbers(_) | Part::Reading(_) => Err(undivided(tokens, "agents or real numbers")),
         }
     }
@@ -114,4 +124,37 @@ impl ShareLoader {
 
 fn undivided(tokens: &Tokens<'_>, what: &str) -> Error {
     Error::Usage(format!("{}: a network with {what} cannot be read in parts", tokens.file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::CostFunction;
+    use crate::stop::Stop;
+
+    #[test]
+    fn parts_have_their_functions_and_damaged_files_are_refused() {
+        // all functions of two variables share one table
+        let network = crate::generate::generate("coloring", &[("n", "40"), ("p", "0.2"), ("k", "3")], 2);
+        let network = network.expect("a kind");
+        let mut bytes = Vec::new();
+        super::super::write(&network, &mut bytes).expect("memory suffices");
+        let stop = Stop::new();
+        let read = |bytes: &[u8], share: Share| {
+            let tokens = || Tokens::new(Box::new(std::io::Cursor::new(bytes.to_vec())), "net".into(), &stop);
+            let originals = originals(&mut tokens())?;
+            read_share(&mut tokens(), share, originals)
+        };
+        for place in 0..3 {
+            let share = Share { place, of: 3 };
+            let (own, expected) = (read(&bytes, share).expect("it is complete"), network.share(share));
+            let contents = |function: &CostFunction| {
+                (function.scope.to_vec(), function.entries(network.domains()).collect::<Vec<_>>())
+            };
+            assert_eq!(own.domains(), expected.domains());
+            assert!(own.functions().iter().map(contents).eq(expected.functions().iter().map(contents)), "{place}");
+        }
+        let share = Share { place: 0, of: 2 };
+        assert!(read(&bytes[..bytes.len() - 1], share).is_err() && read(&bytes[..20], share).is_err());
+    }
 }
