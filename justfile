@@ -16,6 +16,10 @@ lint:
 test *NAME:
     cargo test --release {{NAME}}
 
+# tests of failures that environment variables inject into a build of their own: refused threads, internal errors, lost devices
+faults:
+    cargo test --release --package fangs --features fault-injection --test cli -- faults:: stop::
+
 # the documentation, in a browser
 doc:
     cargo doc --release --no-deps --open

@@ -1,7 +1,5 @@
-//! Whole runs on a CUDA device: equal to the CPU's if they are limited by rounds, and continued on the CPU if the
-//! device fails. They are skipped without a GPU.
+//! Whole runs on a CUDA device: equal to the CPU's if they are limited by rounds. They are skipped without a GPU.
 
-use assert_cmd::Command;
 use fangs_base::stop::Stop;
 use fangs_device::Choice;
 use fangs_generate::generate;
@@ -151,35 +149,6 @@ fn groups_and_mini_buckets_give_equal_runs_on_both_devices() {
 }
 
 #[test]
-fn a_plug_in_survives_its_device() {
-    let Some(_gpu) = gpu() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("grid.wcsp");
-    let mut generated = Command::cargo_bin("fangs").expect("the program is built");
-    let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
-    for launch in ["1", "3"] {
-        let mut solved = Command::cargo_bin("fangs").expect("the program is built");
-        let _ = solved.args([
-            "solve",
-            "--driver",
-            "guided",
-            "--heuristic",
-            "boltzmann",
-            "--device",
-            "cuda",
-            "--rounds",
-            "20",
-        ]);
-        let _ = solved.args(["--json", "--bound", "none"]).arg(&file).env("FANGS_FAIL_LAUNCH", launch);
-        let output = solved.assert().success().get_output().clone();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(errors.matches("going on on the CPU").count(), 1, "{errors}");
-        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
-        assert!(summary["cost"].is_number() && summary["device"] == "cpu");
-    }
-}
-
-#[test]
 fn walks_by_weights_find_what_is_hidden() {
     let Some(_gpu) = gpu() else { return };
     for (kind, parameters) in
@@ -207,27 +176,6 @@ fn runs_stop_in_time() {
 }
 
 #[test]
-fn a_device_that_fails_costs_no_solution() {
-    let Some(_gpu) = gpu() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("grid.wcsp");
-    let mut generated = Command::cargo_bin("fangs").expect("the program is built");
-    let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
-    for launch in ["1", "2", "9", "40"] {
-        let mut solved = Command::cargo_bin("fangs").expect("the program is built");
-        let _ =
-            solved.args(["solve", "--device", "cuda", "-t", "2", "--json"]).arg(&file).env("FANGS_FAIL_LAUNCH", launch);
-        let output = solved.assert().success().get_output().clone();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(errors.contains("warning: cuda:0: ") && errors.contains("going on on the CPU"), "{errors}");
-        assert_eq!(errors.matches("going on on the CPU").count(), 1, "{errors}");
-        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
-        assert_eq!(summary["device"], "cpu");
-        assert!(summary["cost"].is_number());
-    }
-}
-
-#[test]
 fn rounds_on_two_devices_are_equal_whatever_their_order() {
     let (Some(()), Some(_gpu)) = (fangs_testing::two_gpus(), gpu()) else { return };
     for (name, network) in networks() {
@@ -243,76 +191,5 @@ fn rounds_on_two_devices_are_equal_whatever_their_order() {
         }
         let one = run(&network, Choice::Cuda(0), options());
         assert!(one.status == fangs_search::Status::Optimal || runs[0].moves > one.moves, "{name}");
-    }
-}
-
-#[test]
-fn one_of_two_devices_that_fails_leaves_the_other_at_work() {
-    let (Some(()), Some(_gpu)) = (fangs_testing::two_gpus(), gpu()) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, rows) = (folder.path().join("grid.wcsp"), folder.path().join("rows.csv"));
-    let mut generated = Command::cargo_bin("fangs").expect("the program is built");
-    let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
-    for (launch, lost, left) in [
-        ("0:2", "cuda:0", "cuda:1"),
-        ("0:40", "cuda:0", "cuda:1"),
-        ("1:2", "cuda:1", "cuda:0"),
-        ("1:40", "cuda:1", "cuda:0"),
-    ] {
-        for budget in [["-t", "3"], ["--rounds", "30"]] {
-            let mut solved = Command::cargo_bin("fangs").expect("the program is built");
-            let _ = solved.args(["solve", "--device", "cuda:all", "--threads", "2", "--json", "--csv"]).arg(&rows);
-            let _ = solved.args(budget).arg(&file).env("FANGS_FAIL_LAUNCH", launch).env("CUDA_VISIBLE_DEVICES", "0,1");
-            let output = solved.assert().success().get_output().clone();
-            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-            let (warning, goes_on) = (format!("warning: {lost}: "), format!("going on on {left}"));
-            assert!(errors.contains(&warning) && errors.matches(&goes_on).count() == 1, "{launch}: {errors}");
-            let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
-            assert_eq!(summary["device"], left, "{launch} {budget:?}");
-            assert!(summary["cost"].is_number());
-        }
-    }
-    let mut solved = Command::cargo_bin("fangs").expect("the program is built");
-    let _ =
-        solved.args(["solve", "--device", "cuda:0,1", "-t", "3", "--json"]).arg(&file).env("FANGS_FAIL_LAUNCH", "60");
-    let output = solved.assert().success().get_output().clone();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(errors.matches("going on on ").count(), 2, "{errors}");
-    assert!(errors.contains("going on on the CPU") && errors.contains("going on on cuda:"), "{errors}");
-}
-
-/// Exact plans and mini-bucket nodes lose the device: the bound continues on the CPU, and remains valid.
-#[test]
-fn a_device_that_fails_costs_no_bound() {
-    let Some(_gpu) = gpu() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = |arguments: &[&str], side: &str, launch: Option<&str>| {
-        let file = folder.path().join(format!("{side}.wcsp"));
-        let mut generated = Command::cargo_bin("fangs").expect("the program is built");
-        let grid = ["generate", "grid", "--side", side, "--d", "5", "--p2", "0", "-o"];
-        let _ = generated.args(grid).arg(&file).assert().success();
-        let mut command = Command::cargo_bin("fangs").expect("the program is built");
-        // more threads would eliminate the smaller grid before the device is open
-        let _ = command.args(arguments).args(["--device", "cuda", "--threads", "2", "-t", "5", "--json"]).arg(&file);
-        let _ = launch.map(|launch| command.env("FANGS_FAIL_LAUNCH", launch));
-        let output = command.assert().success().get_output().clone();
-        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
-        (summary, String::from_utf8_lossy(&output.stderr).into_owned())
-    };
-    // the smaller grid is eliminated, the larger one searched
-    for (command, side) in [
-        (["bound", "--method", "be"], "11"),
-        (["solve", "--bound", "be"], "11"),
-        (["bound", "--method", "branch"], "16"),
-        (["bound", "--method", "shift"], "16"),
-    ] {
-        let (whole, _) = run(&["solve"], side, None);
-        let least = whole["cost"].as_f64().expect("a number");
-        for launch in ["1", "5"] {
-            let (summary, errors) = run(&command, side, Some(launch));
-            assert!(errors.contains("on on the CPU"), "{command:?} {launch}: {errors}");
-            let bound = summary["bound"].as_f64().expect("a number");
-            assert!(bound <= least, "{command:?} {launch}: {bound} above {least}");
-        }
     }
 }

@@ -5,8 +5,8 @@ mod found;
 
 use super::{Exit, Known, output, record_unloaded, signals, ticks, values, worker};
 use fangs_base::Error;
+use fangs_base::faults;
 use fangs_base::stop::Cause;
-use fangs_base::threads;
 use fangs_bounds::bounds::Proving;
 use fangs_device::Opening;
 use fangs_model::model::Network;
@@ -65,7 +65,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let work = {
         let (stop, found) = (stop.clone(), found.clone());
         move || {
-            threads::panic_on_purpose("bound");
+            faults::panic_at("bound");
             // never freed either, because the process ends
             let mut proving = ManuallyDrop::new(Proving::new(network, options));
             proving.run(&stop, &mut |proved, news| with(&found, |found| found.hear(proved, news)))

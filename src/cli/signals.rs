@@ -2,6 +2,7 @@
 
 use super::leave::leave;
 use fangs_base::Error;
+use fangs_base::faults::INJECTED;
 use fangs_base::stop::{Cause, Stop, Watch};
 use fangs_report::{Console, Verbosity};
 use std::io;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The environment variable that makes the stop flag record the longest gaps between reads of it; a number names the
-/// read at which the flag is set. For measurements and tests.
+/// read at which the flag is set. For measurements and tests: builds without `fault-injection` do not read it.
 const WATCH: &str = "FANGS_WATCH_STOP";
 /// Number of gaps that are reported.
 const TOLD: usize = 20;
@@ -35,7 +36,8 @@ pub fn listen() -> Result<Stop, Error> {
     if let Some(stop) = STOP.get() {
         return Ok(stop.clone());
     }
-    let last = std::env::var(WATCH).ok().map(|last| last.parse().unwrap_or(u64::MAX));
+    let last = if INJECTED { std::env::var(WATCH).ok() } else { None };
+    let last = last.map(|last| last.parse().unwrap_or(u64::MAX));
     let watched = last.map(|last| WATCHED.get_or_init(|| Watch::until(last)));
     let stop = STOP.get_or_init(|| watched.map_or_else(Stop::new, Stop::watched));
     super::guard::stops(stop);

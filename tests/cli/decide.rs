@@ -17,7 +17,7 @@ const COIN: [(&str, &str); 3] = [
     ("pvo", "3;\n3;\n2;\n1;\n0;\n"),
 ];
 
-fn folder() -> Result<(TempDir, PathBuf, PathBuf)> {
+pub fn folder() -> Result<(TempDir, PathBuf, PathBuf)> {
     let folder = tempfile::tempdir()?;
     for (extension, text) in COIN {
         fs::write(folder.path().join(format!("coin.{extension}")), text)?;
@@ -224,7 +224,7 @@ fn diagrams_of_level_two_are_decided_and_checked() -> Result {
 }
 
 #[test]
-fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Result {
+fn a_device_is_used_where_it_is_named() -> Result {
     if fangs_testing::gpu().is_none() {
         return Ok(());
     }
@@ -243,10 +243,6 @@ fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Re
         let error = number(&host, "error_bound")? + number(&device, "error_bound")?;
         assert!((number(&host, "meu")? - number(&device, "meu")?).abs() <= error, "{host} {device}");
         assert_eq!(host["first_decision"], device["first_decision"]);
-        let lost = on("cuda:0").env("FANGS_FAIL_LAUNCH", "1").assert().success().get_output().clone();
-        let found: Value = serde_json::from_slice(&lost.stdout)?;
-        assert_eq!((&found["device"], &found["meu"]), (&"cpu".into(), &host["meu"]));
-        assert!(String::from_utf8(lost.stderr)?.contains("going on on the CPU"));
     }
     Ok(())
 }

@@ -1,10 +1,9 @@
-//! Limits of memory and threads, and internal errors: a run continues with less, and at worst ends with a message.
+//! Limits of memory: a run continues with less, and at worst ends with a message.
 
-use super::{COINS, FOUR, Result, fangs, folder_with, object, program};
+use super::{Result, fangs, folder_with, object, program};
 use assert_cmd::Command;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 /// Returns the command with a limited address space.
@@ -52,117 +51,12 @@ fn a_small_address_space_is_enough_or_a_message() -> Result {
     Ok(())
 }
 
-#[test]
-fn threads_that_cannot_start_are_done_without() -> Result {
-    let (folder, file) = folder_with("four.wcsp", FOUR)?;
-    let (coins, certificate) = (folder.path().join("coins.uai"), folder.path().join("four.certificate"));
-    fs::write(&coins, COINS)?;
-    for most in 0..9 {
-        let limited = |arguments: &[&str], file: &Path| {
-            let mut command = fangs();
-            let _ = command.env("FANGS_MOST_THREADS", most.to_string()).args(arguments).arg(file);
-            command
-        };
-        let mut solve = limited(&["solve", "--json", "--threads", "4", "--time", "60s", "--certificate"], &certificate);
-        let solved = object(solve.arg(&file), 0)?;
-        assert_eq!((&solved["status"], &solved["cost"]), (&"optimal".into(), &5.into()), "{most}");
-        let threads = solved["threads"].as_u64().ok_or("a number")?;
-        assert!((1..=4).contains(&threads) && (most < 8 || threads == 4), "{most}: {threads}");
-        assert_eq!(object(&mut limited(&["bound", "--json", "--threads", "4"], &file), 0)?["bound"], 5);
-        let checked = object(limited(&["check", "--json", "--certificate"], &certificate).arg(&file), 0)?;
-        assert_eq!(checked["certificate"]["optimal"], true, "{most}: {checked}");
-        for arguments in [&["info", "--json"][..], &["devices", "--json"]] {
-            let mut command = fangs();
-            let _ = command.env("FANGS_MOST_THREADS", most.to_string()).args(arguments);
-            let _ = object(if arguments[0] == "info" { command.arg(&coins) } else { &mut command }, 0)?;
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn without_a_thread_for_the_clock_a_run_ends_on_time_and_tells_of_it() -> Result {
-    let (folder, file) = super::hard()?;
-    let csv = folder.path().join("run.csv");
-    let mut limited = fangs();
-    let _ = limited
-        .env("FANGS_MOST_THREADS", "0")
-        .args(["solve", "--time", "3s", "--bound", "none", "--json", "--csv"])
-        .arg(&csv);
-    let solved = object(limited.arg(&file), 0)?;
-    assert_eq!((&solved["stopped_by"], &solved["threads"]), (&"time".into(), &1.into()));
-    assert!(fs::read_to_string(&csv)?.contains(",warning,"));
-    let _ = super::check_csv(&csv, false)?;
-    Ok(())
-}
-
 /// Returns a network that no bound closes at once, and on which drivers and bounds soon run side by side.
-fn grid() -> Result<(tempfile::TempDir, std::path::PathBuf)> {
+pub fn grid() -> Result<(tempfile::TempDir, std::path::PathBuf)> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("grid.wcsp");
     let _ = fangs().args(["generate", "potts", "--side", "14", "--d", "5", "-o"]).arg(&path).assert().success();
     Ok((folder, path))
-}
-
-#[test]
-fn what_ends_by_an_internal_error_is_told_and_the_rest_goes_on() -> Result {
-    let (folder, _) = grid()?;
-    // its best solution is found at once, and its bounds never close the gap
-    let file = folder.path().join("random.wcsp");
-    let kind = ["generate", "random", "--n", "45", "--d", "6", "--p1", "0.5", "--p2", "0", "-o"];
-    let _ = fangs().args(kind).arg(&file).assert().success();
-    let (csv, solution) = (folder.path().join("run.csv"), folder.path().join("best.sol"));
-    let beside: &[&str] = &["--threads", "8"];
-    for (place, source, options) in [
-        ("bounds", "bounds", &["--threads", "1"][..]),
-        ("bounds-beside", "bounds", beside),
-        ("drivers", "drivers", beside),
-        ("anneal", "anneal", &["--threads", "1"]),
-    ] {
-        // drivers and bounds run side by side after some rounds, whose duration depends on the machine
-        let is_told = [4, 16, 64].iter().any(|seconds| {
-            let mut broken = fangs();
-            let _ =
-                broken.env("FANGS_PANIC", place).args(["solve", "--json", "--time", &format!("{seconds}s"), "--csv"]);
-            let _ = broken.arg(&csv).arg("--solution").arg(&solution).args(options).arg(&file);
-            let output = broken.assert().success().get_output().clone();
-            let solved: Value = serde_json::from_slice(&output.stdout).expect("an object");
-            assert!(
-                solved["cost"].is_number() && solved["time_s"].as_f64() < Some(f64::from(*seconds) + 5.0),
-                "{solved}"
-            );
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            let rows = super::check_csv(&csv, false).and_then(|_| Ok(fs::read_to_string(&csv)?)).expect("rows");
-            let row = rows.lines().any(|row| row.contains(",warning,") && row.split(',').nth(8) == Some(source));
-            assert_eq!(row, told.contains(&format!("{source} ended by an internal error (FANGS_PANIC is {place})")));
-            row
-        });
-        assert!(is_told, "{place} was not lost");
-        let _ = fangs().arg("check").arg(&file).arg(&solution).assert().success();
-    }
-    Ok(())
-}
-
-#[test]
-fn an_internal_error_of_the_run_itself_keeps_what_was_found() -> Result {
-    let (folder, file) = grid()?;
-    let (csv, solution) = (folder.path().join("run.csv"), folder.path().join("best.sol"));
-    for (command, place, options) in
-        [("solve", "loop", &[][..]), ("solve", "tabu", &["--driver", "tabu"]), ("bound", "bound", &[])]
-    {
-        let mut broken = fangs();
-        let _ = broken.env("FANGS_PANIC", place).args([command, "--json", "--time", "60s"]).args(options).arg("--csv");
-        let _ = broken.arg(&csv).arg("--solution").arg(&solution).arg(&file);
-        let output = broken.assert().code(1).get_output().clone();
-        let told = String::from_utf8(output.stderr)?;
-        assert!(output.stdout.is_empty() && told.contains("internal error") && told.contains(place), "{told}");
-        assert!(!told.contains("panicked") && !told.contains("RUST_BACKTRACE"), "{told}");
-        assert!(fs::read_to_string(&csv)?.lines().last().is_some_and(|row| row.contains(",end,")));
-        if command == "solve" {
-            let _ = fangs().arg("check").arg(&file).arg(&solution).assert().success();
-        }
-    }
-    Ok(())
 }
 
 #[cfg(target_os = "linux")]

@@ -7,6 +7,7 @@ mod convert;
 mod dcop;
 mod decide;
 mod devices;
+mod faults;
 #[cfg(unix)]
 mod files;
 mod heuristics;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const RAIN: &str = "network garden { }
+pub const RAIN: &str = "network garden { }
 variable rain { type discrete [ 2 ] { yes, no }; }
 variable sprinkler { type discrete [ 2 ] { on, off }; }
 variable grass { type discrete [ 2 ] { wet, dry }; }
@@ -328,7 +328,7 @@ fn wrong_names_and_devices_are_refused() -> Result {
 }
 
 #[test]
-fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Result {
+fn a_device_is_used_where_it_is_named() -> Result {
     if fangs_testing::gpu().is_none() {
         return Ok(());
     }
@@ -342,11 +342,6 @@ fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Re
     assert_eq!((&host["device"], &device["device"]), (&"cpu".into(), &"cuda:0".into()));
     assert!((number(&host, "ln_z") - number(&device, "ln_z")).abs() <= 2.0 * number(&host, "error_bound"));
     near(&device["marginals"]["rain"], &[0.1953125 / WET, 0.28125 / WET]);
-    let mut failing = on("cuda:0");
-    let lost = failing.env("FANGS_FAIL_LAUNCH", "2").assert().success().get_output().clone();
-    let found: Value = serde_json::from_slice(&lost.stdout)?;
-    assert_eq!((&found["device"], &found["ln_z"]), (&"cpu".into(), &host["ln_z"]));
-    assert!(String::from_utf8(lost.stderr)?.contains("going on on the CPU"));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// Methods that exceed the memory are refused; a run that ends before this is known returns a bound.
 #[test]
+#[cfg_attr(not(feature = "fault-injection"), ignore = "needs --features fault-injection")]
 fn out_of_time_is_no_error() -> Result {
     let (_folder, file) = hard()?;
     for (method, words) in [

@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod error;
+pub mod faults;
 pub mod files;
 pub mod memory;
 pub mod rng;

@@ -2,6 +2,7 @@
 //! work.
 
 use crate::error::Error;
+use crate::faults::ThreadSlot;
 use crate::memory;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -10,8 +11,8 @@ use std::any::Any;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -21,41 +22,14 @@ const STACK: u64 = 2 << 20;
 /// work.
 const SHARE: u64 = 4;
 
-/// A counted thread. With `FANGS_MOST_THREADS`, tests of the installed program check that a run works with fewer
-/// threads, because limits of the system do not apply to every user.
-struct Alive;
-
-static ALIVE: AtomicUsize = AtomicUsize::new(0);
-
-impl Alive {
-    fn new() -> io::Result<Alive> {
-        static MOST: OnceLock<Option<usize>> = OnceLock::new();
-        let most = MOST.get_or_init(|| std::env::var("FANGS_MOST_THREADS").ok()?.parse().ok());
-        let before = ALIVE.fetch_add(1, Ordering::Relaxed);
-        let alive = Alive;
-        match most {
-            Some(most) if before >= *most => {
-                Err(refused(io::Error::new(io::ErrorKind::WouldBlock, "FANGS_MOST_THREADS says so")))
-            }
-            _ => Ok(alive),
-        }
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        let _ = ALIVE.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Starts a thread.
 ///
 /// # Errors
 /// Returns an error if the system allows no more threads.
 pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
-    let alive = Alive::new()?;
+    let slot = ThreadSlot::take().map_err(refused)?;
     let begun = Builder::new().name(name.into()).spawn(move || {
-        let _alive = alive;
+        let _slot = slot;
         work()
     });
     begun.map_err(refused)
@@ -210,9 +184,9 @@ pub fn start_in<'scope, T: Send + 'scope>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
-    let alive = Alive::new()?;
+    let slot = ThreadSlot::take().map_err(refused)?;
     let begun = Builder::new().name(name.into()).spawn_scoped(scope, move || {
-        let _alive = alive;
+        let _slot = slot;
         work()
     });
     begun.map_err(refused)
@@ -312,15 +286,6 @@ fn startable(wanted: usize) -> usize {
 /// Calls a function that may panic. Returns the panic's message in that case.
 pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
-}
-
-/// Panics if `FANGS_PANIC` names this place, for tests of the installed program.
-pub fn panic_on_purpose(place: &str) {
-    static PLACE: OnceLock<Option<String>> = OnceLock::new();
-    let named = PLACE.get_or_init(|| std::env::var("FANGS_PANIC").ok());
-    if named.as_deref().is_some_and(|named| named == place) {
-        panic!("FANGS_PANIC is {place}");
-    }
 }
 
 /// Returns the message of a panic.

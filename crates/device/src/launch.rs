@@ -9,8 +9,8 @@ use super::nvrtc::Nvrtc;
 use super::source::Source;
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::{CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use fangs_base::faults;
+use std::sync::Arc;
 
 /// Kernels that were compiled together and loaded.
 #[derive(Debug)]
@@ -44,28 +44,6 @@ impl Blocks {
 pub struct Kernel {
     function: CudaFunction,
     name: String,
-}
-
-/// Counts launches, and fails from the one on that `FANGS_FAIL_LAUNCH` names: `N`, or `I:N` if only launches of device
-/// I count and fail. Tests of the installed program need this because nothing else makes a healthy device fail.
-fn fail_on_purpose(device: usize, what: impl FnOnce() -> String) -> Result<(), DeviceError> {
-    static NAMED: OnceLock<Option<(Option<usize>, u64)>> = OnceLock::new();
-    static LAUNCHES: AtomicU64 = AtomicU64::new(0);
-    let read = || {
-        let text = std::env::var("FANGS_FAIL_LAUNCH").ok()?;
-        match text.split_once(':') {
-            Some((device, number)) => Some((Some(device.parse().ok()?), number.parse().ok()?)),
-            None => Some((None, text.parse().ok()?)),
-        }
-    };
-    match *NAMED.get_or_init(read) {
-        Some((named, number))
-            if named.is_none_or(|named| named == device) && LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1 >= number =>
-        {
-            Err(DeviceError::Failed { what: what(), cause: format!("FANGS_FAIL_LAUNCH is {number}") })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Compiles a source for the latest architecture that the compiler knows, to check that it compiles. Needs no device.
@@ -172,7 +150,7 @@ impl Kernel {
     ) -> Result<(), DeviceError> {
         let Blocks { count, threads, shared } = blocks;
         let what = || format!("launching {} with {count} blocks of {threads} threads and {shared} bytes", self.name);
-        fail_on_purpose(stream.context().ordinal(), what)?;
+        faults::launch(stream.context().ordinal()).map_err(|cause| DeviceError::Failed { what: what(), cause })?;
         let config = LaunchConfig { grid_dim: (count, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
         let mut builder = stream.launch_builder(&self.function);
         let _ = arguments(&mut builder);

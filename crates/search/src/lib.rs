@@ -20,7 +20,7 @@ pub(crate) mod tuning;
 
 // the areas of other crates, under the names that they have everywhere in the workspace
 use fangs_annealing as annealing;
-use fangs_base::{VERSION, activity, error, files, memory, rng, stop, terminal, threads};
+use fangs_base::{VERSION, activity, error, faults, files, memory, rng, stop, terminal, threads};
 use fangs_bounds::{bounds, reduce};
 use fangs_check as check;
 use fangs_device as device;

@@ -46,6 +46,7 @@ use crate::core::size::fits_search;
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
+use crate::faults;
 use crate::heuristics::Needs;
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::reduce::{ReducedProblem, ValueBounds};
@@ -231,7 +232,7 @@ impl<'a> Run<'a> {
         self.incumbent.proved(self.lower);
         self.resume();
         let stopped_by = loop {
-            threads::panic_on_purpose("loop");
+            faults::panic_at("loop");
             if let Some(reason) = self.finished() {
                 break reason;
             }
@@ -413,7 +414,7 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let slice = || {
-            threads::panic_on_purpose("bounds");
+            faults::panic_at("bounds");
             bounds.slice(&self.core, upper, self.stop)
         };
         let step = threads::caught(slice).unwrap_or_else(|what| {

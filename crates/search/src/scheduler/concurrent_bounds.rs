@@ -7,11 +7,11 @@ use super::threads::{ThreadSplit, Threads};
 use crate::bounds::BoundResult;
 use crate::core::incumbent::SharedIncumbent;
 use crate::elimination::Gpu;
+use crate::faults;
 use crate::model::Cost;
 use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::stop::{Cause, Stop};
-use crate::threads;
 use crate::tuning::bounds::{LONGEST_TURN, PATIENCE};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -145,7 +145,7 @@ impl ConcurrentBounds {
         let own = threads.clone();
         let slices = move |bounds: &mut Bounds| {
             loop {
-                threads::panic_on_purpose("bounds-beside");
+                faults::panic_at("bounds-beside");
                 let upper = shared.upper.load(Ordering::Relaxed);
                 let many = leading.as_ref().filter(|_| bounds.lead());
                 shared.lead.store(many.is_some(), Ordering::Relaxed);

@@ -10,8 +10,8 @@ use crate::core::incumbent::SharedIncumbent;
 use crate::core::pool::{Pool, Translate};
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
+use crate::faults;
 use crate::stop::{Cause, Stop};
-use crate::threads;
 use crate::tuning::portfolio::PATIENCE;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -184,7 +184,7 @@ fn rounds(
 ) {
     let mut pool = lock(found).pool.clone();
     while !over.is_set() && !drivers.is_empty() {
-        threads::panic_on_purpose("drivers");
+        faults::panic_at("drivers");
         let (source, mut effort) = drivers.round(context, &mut pool, over);
         if drivers.is_empty() {
             // the other drivers continue

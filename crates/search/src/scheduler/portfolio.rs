@@ -10,6 +10,7 @@ use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
 use crate::device::{Cuda, Opened};
 use crate::elimination::Outcome;
+use crate::faults;
 use crate::list::Entry;
 use crate::options::DriverChoice;
 use crate::options::Options;
@@ -268,7 +269,7 @@ impl Portfolio {
             driver.ends_after(left);
         }
         let round = || {
-            threads::panic_on_purpose(name);
+            faults::panic_at(name);
             driver.round(context, pool, stop)
         };
         let effort = match threads::caught(round) {
