@@ -10,7 +10,7 @@ use fangs_base::stop::Cause;
 use fangs_bounds::bounds::Proving;
 use fangs_device::Opening;
 use fangs_model::model::Network;
-use fangs_report::{self as record, BoundReport, Console, CsvFile, Recorder, ReplacedFile};
+use fangs_report::{self as record, BoundReport, Console, OutputContext, Recorder, ReplacedFile};
 use fangs_search::{Clock, EventKind};
 pub use flags::{BoundFlags, Config};
 use found::{Found, with};
@@ -24,15 +24,13 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
     let device = Opening::start(config.device.clone());
-    let solution =
-        config.output.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let certificate =
         config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let csv = config.output.csv.as_deref();
-    let csv = csv.map(|path| output::as_usage(CsvFile::create(path, config.input.name(), None))).transpose()?;
     config.activity.step("reading");
     let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
-    let mut recorder = Recorder::new(console, csv, solution, None);
+    let context = OutputContext { instance: config.input.name(), ..OutputContext::default() };
+    let recorder = Recorder::new(console).open(|name| config.output.output(name), &context);
+    let mut recorder = output::as_usage(recorder)?;
 
     let mut report = nothing_known(&config);
     let load = {
@@ -49,7 +47,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Ok(loaded) => loaded,
         Err(error) if Error::is_stop(&error) => {
             report.time_s = record::seconds(clock.seconds());
-            let _ = record_unloaded(recorder, &error, &stop, report.time_s, &known);
+            record_unloaded(&mut recorder, &error, &stop, report.time_s, &known);
+            let _ = recorder.finish(&stop, None);
             output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
         }
@@ -84,7 +83,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             // the files keep the results so far
             if let Some(mut found) = found {
                 found.tell(EventKind::End);
-                let _ = found.recorder.finish(&stop);
+                let _ = found.recorder.finish(&stop, None);
             }
             Err(config.hinted(error))
         }

@@ -10,7 +10,7 @@ use fangs_base::stop::Cause;
 use fangs_decide::{Device, Solution, solve_diagram, solve_idid, solve_pomdp};
 use fangs_device::Opening;
 use fangs_formats::{Decision, read_decision};
-use fangs_report::{Console, CsvFile};
+use fangs_report::{Console, OutputContext, Recorder};
 use fangs_search::{Clock, Event, EventKind};
 pub use flags::{Config, DecideFlags};
 use policy::PolicyOutput;
@@ -24,11 +24,12 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
     let policy = config.policy.as_deref().map(PolicyOutput::new).transpose()?;
-    let csv = config.csv.as_deref();
-    let csv = csv.map(|path| output::as_usage(CsvFile::create(path, config.source.to_string(), None))).transpose()?;
     config.activity.step("reading");
     let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
-    let told = Told { clock, csv, console: console.clone(), solution: None, load_s: 0.0, ticked: 0 };
+    let context = OutputContext { instance: config.source.to_string(), ..OutputContext::default() };
+    let path = |name| config.csv.clone().filter(|_| name == "csv");
+    let recorder = output::as_usage(Recorder::new(console.clone()).open(path, &context))?;
+    let told = Told { clock, recorder, solution: None, load_s: 0.0, ticked: 0 };
     let told = Arc::new(Mutex::new(told));
     with(&told, |told| told.event(EventKind::Start));
     // a device that the user named opens while the file is read
@@ -84,12 +85,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         console.warn(&error.to_string());
         written = false;
     }
-    if let Some(csv) = &mut held.csv
-        && let Err(error) = csv.finish(&stop)
-    {
-        console.warn(&error.to_string());
-        written = false;
-    }
+    written &= held.recorder.finish(&stop, None).is_complete();
     output::print_report(&report, config.json)?;
     Ok(if found { Exit::Done.written(written) } else { Exit::NoSolution })
 }
@@ -97,8 +93,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 /// The best solution so far, and the outputs of its rows.
 struct Told {
     clock: Clock,
-    csv: Option<CsvFile>,
-    console: Console,
+    recorder: Recorder,
     solution: Option<Solution>,
     load_s: f64,
     /// The second of the last tick.
@@ -151,10 +146,6 @@ impl Told {
             message: None,
             facts: None,
         };
-        self.console.show(&event);
-        if let Some(csv) = &mut self.csv {
-            // an error is reported at the end, unless the next write succeeds
-            drop(csv.write(&event));
-        }
+        self.recorder.observe(&event, |_| String::new());
     }
 }

@@ -14,8 +14,8 @@ use fangs_base::threads;
 use fangs_bounds::reduce::Reducer;
 use fangs_elimination::order::{Method, Order};
 use fangs_model::model::Network;
-use fangs_report::page::{RunPage, Settings};
-use fangs_report::{Keepers, LIST, SolutionsFolder};
+use fangs_report::page::Settings;
+use fangs_report::{Keepers, LIST};
 use fangs_search::Options;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -120,10 +120,8 @@ impl LongRunFlags {
         Ok(keepers)
     }
 
-    /// Returns the page of the run, if one is wanted, and the cell from which the page reads widths.
-    pub fn page(&self, input: &Input, options: &Options) -> Result<(Option<RunPage>, Widths), Error> {
-        let widths = Widths::default();
-        let Some(path) = &self.report else { return Ok((None, widths)) };
+    /// Returns the settings that the page and the chart show; the page reads induced widths from `widths`.
+    pub fn settings(&self, input: &Input, options: &Options, widths: &Widths) -> Settings {
         let or = |value: Option<String>, other: &str| value.unwrap_or_else(|| other.into());
         let rows = [
             ("program", format!("fangs {}", fangs_base::VERSION)),
@@ -136,13 +134,12 @@ impl LongRunFlags {
             ("bounds", options.bound.name().into()),
             ("resumed from", or(self.resume.as_deref().map(terminal::path), "-")),
         ];
-        let settings = Settings {
+        Settings {
             instance: input.file_name(),
             command: command(),
             rows: rows.map(|(name, value)| (name.into(), value)).into(),
             widths: widths.clone(),
-        };
-        Ok((Some(output::as_usage(RunPage::new(path, settings))?), widths))
+        }
     }
 
     /// Computes the induced widths that the page shows, on a separate thread.
@@ -168,10 +165,13 @@ impl LongRunFlags {
         drop(threads::start("widths", measure));
     }
 
-    /// Returns the folder for all better solutions, if one is wanted.
-    pub fn solutions_folder(&self) -> Result<Option<SolutionsFolder>, Error> {
-        let folder = self.solutions_dir.as_deref();
-        folder.map(|folder| output::as_usage(SolutionsFolder::new(folder, self.resume.is_some()))).transpose()
+    /// Returns the path of an output of these options.
+    pub fn output(&self, name: &str) -> Option<PathBuf> {
+        match name {
+            "solutions-dir" => self.solutions_dir.clone(),
+            "report" => self.report.clone(),
+            _ => None,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use fangs_elimination::order::Ordering;
 use fangs_formats as formats;
 use fangs_marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
 use fangs_model::model::Potentials;
-use fangs_report::{Console, CsvFile, ReplacedFile, seconds};
+use fangs_report::{Console, OutputContext, Recorder, ReplacedFile, seconds};
 use fangs_search::{Clock, seek};
 pub use flags::{Config, MarginalsFlags};
 use rayon::prelude::*;
@@ -44,11 +44,12 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Some(paths) => Some([as_usage(ReplacedFile::new(&paths[0]))?, as_usage(ReplacedFile::new(&paths[1]))?]),
         None => None,
     };
-    let csv =
-        config.csv.as_deref().map(|path| as_usage(CsvFile::create(path, config.input.name(), None))).transpose()?;
     config.activity.step("reading");
     let console = Console::new(config.verbosity).progress(&config.activity, started, config.time);
-    let curves = Curves::new(console.clone(), csv, clock.clone());
+    let context = OutputContext { instance: config.input.name(), ..OutputContext::default() };
+    let path = |name| config.csv.clone().filter(|_| name == "csv");
+    let recorder = as_usage(Recorder::new(console.clone()).open(path, &context))?;
+    let curves = Curves::new(recorder, clock.clone());
     let curves: Told = Arc::new(Mutex::new(Some(curves)));
     let printed = Printed::default();
     let work = {

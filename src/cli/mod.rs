@@ -43,7 +43,7 @@ use clap::{Parser, Subcommand};
 use fangs_base::Error;
 use fangs_base::stop::{Cause, Stop};
 use fangs_base::terminal;
-use fangs_report::{Ended, Recorder, end_progress};
+use fangs_report::{Recorder, end_progress};
 use fangs_search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
 
 use leave::leave;
@@ -209,7 +209,7 @@ pub fn flags() -> Flags {
 }
 
 /// Records the start and the end of a run that stopped while it was loading, with the error `cause`.
-fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, known: &Known) -> Ended {
+fn record_unloaded(recorder: &mut Recorder, cause: &Error, stop: &Stop, time_s: f64, known: &Known) {
     if let Error::Waiting(_) = cause {
         recorder.warn(&cause.to_string());
     }
@@ -217,9 +217,8 @@ fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f
         recorder.warn("out of memory: the run ends here");
     }
     for kind in [EventKind::Start, EventKind::End] {
-        record_loading(&mut recorder, kind, time_s, known);
+        record_loading(recorder, kind, time_s, known);
     }
-    recorder.finish(stop)
 }
 
 /// Returns a function that records a tick for every second of loading.

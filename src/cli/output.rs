@@ -41,6 +41,17 @@ pub struct OutputFlags {
     pub json: bool,
 }
 
+impl OutputFlags {
+    /// Returns the path of an output of these options.
+    pub fn output(&self, name: &str) -> Option<PathBuf> {
+        match name {
+            "solution" => self.solution.clone(),
+            "csv" => self.csv.clone(),
+            _ => None,
+        }
+    }
+}
+
 /// Writes text to standard output, safe for a terminal. A reader that has closed the pipe is no failure.
 pub fn print(text: &impl Display) -> Result<(), Error> {
     print_raw(terminal::text(&text.to_string()).as_bytes())

@@ -17,15 +17,13 @@ use fangs_device::{Choice, Opening};
 use fangs_formats::{self as formats, Graph};
 use fangs_heuristics::ValueHeuristic;
 use fangs_model::model::{Network, Number};
-use fangs_report::page::RunPage;
-use fangs_report::plot::{Chart, Curve, PictureFile};
 use fangs_report::{
-    self as record, CheckpointFile, Console, CsvFile, Keepers, Recorder, ReplacedFile, SolveReport, Verbosity,
+    self as record, CheckpointFile, Console, Keepers, OutputContext, Recorder, ReplacedFile, SolveReport, Verbosity,
 };
 use fangs_search::{
     self as search, Assertions, BoundChoice, Checkpoint, Clock, Event, Keeping, Options, Status, Summary,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -257,11 +255,10 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
     let clock = Clock::start(started, config.options.time, stop).after(before);
     config.options.device = Opening::start(config.options.device.choice().clone());
 
-    let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
-    let replaced = |path: &Path| output::as_usage(ReplacedFile::new(path));
-    let solution = config.output.solution.as_deref().map(replaced).transpose()?;
-    let certificate = config.output.certificate.as_deref().map(replaced).transpose()?;
-    let (mut recorder, widths) = record(&config, solution, resumed.as_ref(), started)?;
+    let certificate =
+        config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let widths = Widths::default();
+    let mut recorder = record(&config, resumed.as_ref(), &widths, started)?;
     let known = Known { maximise: config.input.maximises(), resumed };
     let loading = Loading {
         input: config.input.clone(),
@@ -279,12 +276,12 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
             Ok(loaded) => loaded,
             Err(error) if Error::is_stop(&error) => {
                 let time_s = clock.seconds();
-                let ended = record_unloaded(recorder, &error, stop, time_s, &known);
                 let report = SolveReport::unloaded(config.input.name(), &config.options, stopped_by(stop), time_s);
+                record_unloaded(&mut recorder, &error, stop, time_s, &known);
+                let _ = recorder.finish(stop, Some(&|_| report.summary()));
                 if config.reports {
                     output::print_report(&report, config.output.json)?;
                 }
-                let _ = finish(ended.page, &report, None, stop);
                 return Ok(Exit::NoSolution);
             }
             Err(error) => return Err(error),
@@ -308,7 +305,7 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
         Ok(summary) => summary,
         Err(error) => {
             // the files keep the results so far
-            let _ = recorder.finish(stop);
+            let _ = recorder.finish(stop, None);
             return Err(error);
         }
     };
@@ -317,34 +314,25 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
     let functions = graph.as_ref().map_or(report.functions, |graph| Some(graph.edges.len()));
     let report = SolveReport { functions, ..report };
     let ending = Ending { config: &config, network: &network, summary: &summary, stop };
-    ending.write(recorder, certificate, picture, checkpoint, report)
+    ending.write(recorder, certificate, checkpoint, report)
 }
 
-/// Opens the files of rows, solutions and the page, and warns of lost rows. Also returns where the page looks for
-/// widths.
-fn record(
-    config: &Config,
-    solution: Option<ReplacedFile>,
-    resumed: Option<&Checkpoint>,
-    started: Instant,
-) -> Result<(Recorder, Widths), Error> {
-    let Config { input, options, .. } = config;
-    let csv = config.output.csv.as_deref();
-    let csv = csv.map(|path| match resumed {
-        None => output::as_usage(CsvFile::create(path, input.name(), Some(options.seed))).map(|csv| (csv, 0)),
-        Some(from) => output::as_usage(CsvFile::resume(path, input.name(), Some(options.seed), from.time_s)),
-    });
-    let (csv, lost) = csv.transpose()?.unzip();
-    let label = config.plot.is_some().then(|| input.file_name());
+/// Opens the outputs; the page reads induced widths from `widths`.
+fn record(config: &Config, resumed: Option<&Checkpoint>, widths: &Widths, started: Instant) -> Result<Recorder, Error> {
+    let Config { input, options, output, plot, long_run, .. } = config;
     options.activity.step("reading");
+    let context = OutputContext {
+        instance: input.name(),
+        seed: Some(options.seed),
+        resumed_s: resumed.map(|checkpoint| checkpoint.time_s),
+        settings: long_run.settings(input, options, widths),
+    };
+    let path = |name: &'static str| match name {
+        "plot" => plot.clone(),
+        name => output.output(name).or_else(|| long_run.output(name)),
+    };
     let console = Console::new(config.verbosity).progress(&options.activity, started, options.time);
-    let solutions = config.long_run.solutions_folder()?;
-    let (page, widths) = config.long_run.page(input, options)?;
-    let recorder = Recorder::new(console, csv, solution, label).solutions(solutions).page(page);
-    if let Some(lost) = lost.filter(|lost| *lost > 0) {
-        recorder.warn(&format!("{lost} rows of the CSV came after the checkpoint, and are removed with what is lost"));
-    }
-    Ok((recorder, widths))
+    output::as_usage(Recorder::new(console).open(path, &context))
 }
 
 /// The input of a run, before reading.
@@ -422,9 +410,8 @@ impl Ending<'_> {
     /// Writes all files and the report.
     fn write(
         self,
-        recorder: Recorder,
+        mut recorder: Recorder,
         certificate: Option<ReplacedFile>,
-        picture: Option<PictureFile>,
         checkpoint: Option<Arc<CheckpointFile>>,
         report: SolveReport<'_>,
     ) -> Result<Exit, Error> {
@@ -437,15 +424,18 @@ impl Ending<'_> {
                 recorder.warn(&error.to_string());
             }
         }
-        let ended = recorder.finish(stop);
-        let curve = ended.curve.map(|curve| Curve { optimal: summary.status == Status::Optimal, ..curve });
-        written &= draw(curve, picture, stop) && ended.has_solution && ended.has_rows;
-        written &= checkpoint.is_none_or(|file| file.is_written());
-        let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
+        let solution_file = |complete: bool| config.output.solution.clone().filter(|_| complete);
+        let with_file = |complete: bool| SolveReport { solution_file: solution_file(complete), ..report.clone() };
+        let results = |incomplete: &[&'static str]| {
+            let mut results = with_file(record::has_solution(incomplete)).summary();
+            results.rows.extend(seal.iter().map(|seal| ("certificate".into(), seal.clone())));
+            results
+        };
+        let ended = recorder.finish(stop, Some(&results));
+        written &= ended.is_complete() && checkpoint.is_none_or(|file| file.is_written());
+        let lost = summary.solution.as_deref().filter(|_| !ended.has_solution());
         let lost = lost.map(|solution| formats::write_solution(network, solution, config.output.solution_format));
-        let solution_file = config.output.solution.clone().filter(|_| ended.has_solution);
-        let report = SolveReport { solution_file, ..report };
-        written &= finish(ended.page, &report, seal, stop);
+        let report = with_file(ended.has_solution());
         if config.reports {
             output::print_run(&report, config.output.json, lost)?;
         }
@@ -456,27 +446,4 @@ impl Ending<'_> {
         };
         Ok(exit.written(written))
     }
-}
-
-/// Writes the last version of the page. Returns whether that succeeded.
-fn finish(page: Option<RunPage>, report: &SolveReport<'_>, seal: Option<String>, stop: &Stop) -> bool {
-    let Some(mut page) = page else { return true };
-    let mut rows = report.rows();
-    rows.extend(seal.map(|seal| ("certificate".into(), seal)));
-    let finished = page.finish(&report.verdict(), &rows, stop);
-    if let Err(error) = &finished {
-        Console::new(Verbosity::Quiet).warn(&error.to_string());
-    }
-    finished.is_ok()
-}
-
-/// Draws the recorded curve. Returns whether that succeeded.
-fn draw(curve: Option<Curve>, picture: Option<PictureFile>, stop: &Stop) -> bool {
-    let (Some(curve), Some(mut picture)) = (curve, picture) else { return true };
-    let chart = Chart { title: curve.label.clone(), curves: vec![curve], ..Chart::default() };
-    let drawn = picture.save(&chart, stop);
-    if let Err(error) = &drawn {
-        Console::new(Verbosity::Quiet).warn(&error.to_string());
-    }
-    drawn.is_ok()
 }

@@ -99,8 +99,11 @@ impl Console {
         self
     }
 
-    /// Shows an event.
+    /// Shows an event, or prints its message: a warning, or a note.
     pub fn show(&mut self, event: &Event) {
+        if let Some(message) = &event.message {
+            return if event.kind == EventKind::Warning { self.warn(message) } else { self.note(message) };
+        }
         let (time, moves) = self.last;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.sides = sides(event);

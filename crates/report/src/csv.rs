@@ -1,6 +1,7 @@
 //! The convergence CSV: written row by row, read back for charts.
 
 use super::file::{AppendedFile, ReplacedFile, insist};
+use super::output::{Ending, OpenedOutput, Output, OutputContext, OutputKind, Recording};
 use super::plot::{Curve, Point};
 use super::rows::RowWriter;
 use super::rows::original;
@@ -12,7 +13,7 @@ use crate::model::Number;
 use crate::search::{Event, EventKind};
 use crate::stop::Stop;
 use serde::Serialize;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// Largest number of bytes of a row that is read back. Written rows have a few hundred at most.
@@ -130,15 +131,6 @@ impl CsvFile {
         Ok((CsvFile { writer, instance, seed }, lost))
     }
 
-    /// Writes the remaining rows; waits for a pipe's reader until the stop flag is set.
-    ///
-    /// # Errors
-    /// Fails if the file is incomplete, and states why.
-    pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
-        let result = insist(stop, || self.writer.flush());
-        result.map_err(|source| Error::Io { path: self.writer.path().into(), action: "cannot write", source })
-    }
-
     /// Appends the row of an event.
     ///
     /// # Errors
@@ -146,6 +138,29 @@ impl CsvFile {
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
         self.writer.push(&Row::of(event, &self.instance, self.seed))?;
         self.writer.flush()
+    }
+}
+
+/// The convergence rows.
+pub(super) const KIND: OutputKind = OutputKind { name: "csv", what: "the CSV", open };
+
+fn open(path: &Path, context: &OutputContext) -> Result<OpenedOutput, Error> {
+    let (instance, seed) = (context.instance.clone(), context.seed);
+    let Some(time_s) = context.resumed_s else { return CsvFile::create(path, instance, seed).map(Into::into) };
+    let (csv, lost) = CsvFile::resume(path, instance, seed, time_s)?;
+    let warning = (lost > 0)
+        .then(|| format!("{lost} rows of the CSV came after the checkpoint, and are removed with what is lost"));
+    Ok(OpenedOutput { warning, ..csv.into() })
+}
+
+impl Output for CsvFile {
+    fn event(&mut self, recording: &Recording<'_>) -> io::Result<()> {
+        if recording.event.is_row() { self.write(recording.event) } else { Ok(()) }
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) -> Result<(), Error> {
+        let result = insist(ending.stop, || self.writer.flush());
+        result.map_err(|source| Error::Io { path: self.writer.path().into(), action: "cannot write", source })
     }
 }
 

@@ -11,6 +11,7 @@ mod csv;
 mod exchange;
 mod file;
 mod keepers;
+mod output;
 pub mod page;
 #[cfg(feature = "mpi")]
 mod part_ranks;
@@ -23,6 +24,7 @@ mod recorder;
 mod report;
 mod rows;
 mod short_lines;
+mod solution_file;
 mod solutions;
 pub mod text;
 
@@ -47,18 +49,19 @@ use fangs_search as search;
 pub use checkpoint::CheckpointFile;
 #[cfg(feature = "cli")]
 pub use console::{Console, Verbosity, beside_progress, end_progress};
-pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
+pub use csv::{HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};
 pub use keepers::Keepers;
+pub use output::{Ending, OUTPUTS, OpenedOutput, Output, OutputContext, OutputKind, Recording, Results, RunSummary};
 #[cfg(feature = "mpi")]
 pub use part_ranks::PartRanks;
 #[cfg(feature = "mpi")]
 pub use ranks::Ranks;
 #[cfg(feature = "cli")]
-pub use recorder::{Ended, Recorder};
+pub use recorder::{Ended, Recorder, has_solution};
 #[cfg(feature = "cli")]
 pub use report::{BoundReport, SolveReport};
 pub use rows::RowWriter;
-pub use solutions::{LIST, SolutionsFolder};
+pub use solutions::LIST;
 pub use text::seconds;

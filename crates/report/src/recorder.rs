@@ -1,142 +1,107 @@
 //! The recorder, which sends the events of a run to its outputs.
 
 use super::console::{Console, end_progress};
-use super::csv::CsvFile;
-use super::file::ReplacedFile;
-use super::page::RunPage;
-use super::plot::Curve;
-use super::solutions::SolutionsFolder;
+use super::output::{Ending, OUTPUTS, Output, OutputContext, OutputKind, Recording, Results};
+use super::{solution_file, solutions};
 use crate::error::Error;
 use crate::search::{Event, EventKind};
 use crate::stop::Stop;
+use crate::threads;
 use std::io;
+use std::path::PathBuf;
 
-/// Sends every event of a run to the CSV, the curve of the picture, the page and the console.
+/// Sends every event of a run to all outputs and to the console.
 ///
-/// A file that fails is reported once and tried again at each tick and at the end; the run continues.
+/// An output that fails is reported once; it tries again at each tick and at the end, and the run continues.
 #[derive(Debug)]
 pub struct Recorder {
     console: Console,
-    csv: Option<CsvFile>,
-    solution: Option<ReplacedFile>,
-    solutions: Option<SolutionsFolder>,
-    page: Option<RunPage>,
-    /// The curve; `None` if no picture is wanted.
-    curve: Option<Curve>,
-    /// Whether the failure of each file has been reported.
-    csv_behind: bool,
-    solution_behind: bool,
-    solutions_behind: bool,
-    page_behind: bool,
+    outputs: Vec<Member>,
 }
 
-/// The state of the outputs at the end.
+/// An output of the recorder.
+#[derive(Debug)]
+struct Member {
+    kind: &'static OutputKind,
+    /// The output; `None` after an internal error.
+    output: Option<Box<dyn Output>>,
+    /// Whether a failure has been reported.
+    reported: bool,
+}
+
+/// The outputs that are incomplete at the end of a run.
 #[derive(Debug, Default)]
 pub struct Ended {
-    /// The curve, if one was wanted.
-    pub curve: Option<Curve>,
-    /// The page, if one was wanted; its last version is still to be written.
-    pub page: Option<RunPage>,
-    /// Whether the CSV, if one was wanted, has all rows.
-    pub has_rows: bool,
-    /// Whether the solution file, if one was wanted, has the best solution.
-    pub has_solution: bool,
+    incomplete: Vec<&'static str>,
+}
+
+impl Ended {
+    /// Returns whether all outputs are complete.
+    pub fn is_complete(&self) -> bool {
+        self.incomplete.is_empty()
+    }
+
+    /// Returns whether the outputs that were to have the best solution have it.
+    pub fn has_solution(&self) -> bool {
+        has_solution(&self.incomplete)
+    }
+}
+
+/// Returns whether no incomplete output was to have the best solution.
+pub fn has_solution(incomplete: &[&'static str]) -> bool {
+    !incomplete.iter().any(|name| [solution_file::KIND.name, solutions::KIND.name].contains(name))
 }
 
 impl Recorder {
-    /// Creates a recorder for these outputs; `curve` is the label of the curve that [`Recorder::finish`] returns, if
-    /// one is wanted.
-    pub fn new(console: Console, csv: Option<CsvFile>, solution: Option<ReplacedFile>, curve: Option<String>) -> Self {
-        let curve = curve.map(|label| Curve { label, ..Curve::default() });
-        Recorder {
-            console,
-            csv,
-            solution,
-            solutions: None,
-            page: None,
-            curve,
-            csv_behind: false,
-            solution_behind: false,
-            solutions_behind: false,
-            page_behind: false,
+    /// Creates a recorder whose only output is the console.
+    pub fn new(console: Console) -> Self {
+        Recorder { console, outputs: Vec::new() }
+    }
+
+    /// Opens the outputs for which `path` returns a path, given their names.
+    ///
+    /// # Errors
+    /// Fails if an output cannot be opened.
+    pub fn open(
+        mut self,
+        path: impl Fn(&'static str) -> Option<PathBuf>,
+        context: &OutputContext,
+    ) -> Result<Self, Error> {
+        for kind in &OUTPUTS {
+            let Some(path) = path(kind.name) else { continue };
+            let opened = (kind.open)(&path, context)?;
+            opened.warning.iter().for_each(|warning| self.console.warn(warning));
+            self.outputs.push(Member { kind, output: Some(opened.output), reported: false });
         }
-    }
-
-    /// Adds a page.
-    pub fn page(mut self, page: Option<RunPage>) -> Self {
-        self.page = page;
-        self
-    }
-
-    /// Adds a folder for every better solution.
-    pub fn solutions(mut self, folder: Option<SolutionsFolder>) -> Self {
-        self.solutions = folder;
-        self
+        Ok(self)
     }
 
     /// Records an event; `render` returns the text of a solution file.
-    pub fn observe(&mut self, event: &Event, render: impl FnOnce(&[u32]) -> String) {
-        if let Some(page) = &mut self.page
-            && let Err(error) = page.observe(event)
-            && is_news(&mut self.page_behind, event, &error)
-        {
-            self.console.warn(&format!("the report is not up to date: {error}"));
-        }
-        if let Some(message) = &event.message {
-            match event.kind {
-                EventKind::Warning => {
-                    self.console.warn(message);
-                    self.write_row(event);
+    pub fn observe(&mut self, event: &Event, render: impl Fn(&[u32]) -> String) {
+        let recording = Recording::new(event, &render);
+        let Recorder { console, outputs } = self;
+        for Member { kind, output, reported } in outputs {
+            let Some(open) = output else { continue };
+            match threads::caught(|| open.event(&recording)) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) if !is_news(event, &error) => {}
+                Ok(Err(error)) => {
+                    if !std::mem::replace(reported, true) {
+                        console.warn(&format!("{} is not up to date: {error}", kind.what));
+                    }
                 }
-                _ => self.console.note(message),
-            }
-            return;
-        }
-        self.write_row(event);
-        let is_new = event.kind == EventKind::Solution && (self.solution.is_some() || self.solutions.is_some());
-        let text = event.solution.as_deref().filter(|_| is_new).map(render);
-        if let Some(folder) = &mut self.solutions {
-            let written = match (&text, event.kind) {
-                (Some(text), _) => folder.add(event, text),
-                (None, EventKind::Tick) => folder.retry(),
-                _ => Ok(()),
-            };
-            if let Err(error) = written
-                && is_news(&mut self.solutions_behind, event, &error)
-            {
-                self.console.warn(&format!("the folder of solutions is not up to date: {error}"));
+                Err(panic) => {
+                    *output = None;
+                    console.warn(&format!("{} ended by an internal error ({panic})", kind.what));
+                }
             }
         }
-        if let Some(file) = &mut self.solution {
-            let written = match (text, event.kind) {
-                (Some(text), _) => file.write(text.into_bytes()),
-                (_, EventKind::Tick) => file.retry(),
-                _ => Ok(()),
-            };
-            if let Err(error) = written
-                && is_news(&mut self.solution_behind, event, &error)
-            {
-                self.console.warn(&format!("the solution file is not up to date: {error}"));
-            }
-        }
-        if let Some(curve) = &mut self.curve {
-            curve.push(event);
-        }
-        self.console.show(event);
+        console.show(event);
     }
 
     /// Returns the console.
     pub fn console(&self) -> &Console {
         &self.console
-    }
-
-    fn write_row(&mut self, event: &Event) {
-        if let Some(csv) = &mut self.csv
-            && let Err(error) = csv.write(event)
-            && is_news(&mut self.csv_behind, event, &error)
-        {
-            self.console.warn(&format!("the CSV is not up to date: {error}"));
-        }
     }
 
     /// Prints a warning on standard error without disturbing the progress line.
@@ -145,25 +110,30 @@ impl Recorder {
     }
 
     /// Writes the rest and ends the progress line. Waits for the readers of pipes until the stop flag is set; reports
-    /// incomplete outputs.
-    pub fn finish(mut self, stop: &Stop) -> Ended {
+    /// incomplete outputs. `summary` returns the results for outputs that show them, given the names of the outputs
+    /// that are incomplete; `None` if the run failed.
+    pub fn finish(&mut self, stop: &Stop, summary: Option<&Results<'_>>) -> Ended {
         end_progress();
-        let told = |result: Option<Result<(), Error>>| match result {
-            Some(Err(error)) => {
-                self.console.warn(&error.to_string());
-                false
-            }
-            _ => true,
-        };
-        let has_solution = told(self.solution.as_mut().map(|file| file.finish(stop)));
-        let has_solution = told(self.solutions.as_mut().map(|folder| folder.finish(stop))) && has_solution;
-        let has_rows = told(self.csv.as_mut().map(|csv| csv.finish(stop)));
-        Ended { curve: self.curve, page: self.page, has_rows, has_solution }
+        let mut ending = Ending { stop, incomplete: Vec::new(), summary };
+        for Member { kind, output, .. } in self.outputs.drain(..) {
+            let ended = output.map(|mut output| threads::caught(|| output.end(&ending)));
+            let cause = match ended {
+                Some(Ok(Ok(()))) => continue,
+                Some(Ok(Err(error))) => Some(error.to_string()),
+                Some(Err(panic)) => Some(format!("{} ended by an internal error ({panic})", kind.what)),
+                None => None,
+            };
+            cause.iter().for_each(|cause| self.console.warn(cause));
+            ending.incomplete.push(kind.name);
+        }
+        Ended { incomplete: ending.incomplete }
     }
 }
 
-/// Returns whether to report a failure: the first one, unless a pipe's reader may still come.
-fn is_news(behind: &mut bool, event: &Event, error: &io::Error) -> bool {
-    let early = error.kind() == io::ErrorKind::WouldBlock && event.kind != EventKind::Tick;
-    !early && !std::mem::replace(behind, true)
+/// Returns whether to report a failure. A pipe's reader may come until the next tick.
+fn is_news(event: &Event, error: &io::Error) -> bool {
+    error.kind() != io::ErrorKind::WouldBlock || event.kind == EventKind::Tick
 }
+
+#[cfg(test)]
+mod tests;

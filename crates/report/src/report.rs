@@ -1,5 +1,6 @@
 //! The summaries: one JSON object, or a few lines of text.
 
+use super::output::RunSummary;
 use super::text::seconds;
 use super::text::{assignment, counted, ended, grouped, or_dash, per_cent, sense};
 use crate::device::Compiled;
@@ -161,8 +162,14 @@ impl<'a> SolveReport<'a> {
 }
 
 impl SolveReport<'_> {
+    /// Returns what charts and pages show of the run.
+    pub fn summary(&self) -> RunSummary {
+        let optimal = self.status == Status::Optimal.name();
+        RunSummary { optimal, verdict: self.verdict(), rows: self.rows() }
+    }
+
     /// Returns the result in a sentence.
-    pub fn verdict(&self) -> String {
+    fn verdict(&self) -> String {
         let mut ended = self.ended.clone();
         if let Some(first) = ended.get_mut(..1) {
             first.make_ascii_uppercase();
@@ -192,7 +199,7 @@ impl SolveReport<'_> {
     }
 
     /// Returns what a page shows of the run besides its curves.
-    pub fn rows(&self) -> Vec<(String, String)> {
+    fn rows(&self) -> Vec<(String, String)> {
         let width = self.induced_width.map_or("-".into(), grouped);
         let excluded = self.values.zip(self.values_forbidden);
         let [rounds, moves, ratings] = [self.rounds, self.moves, self.ratings].map(grouped);

@@ -1,12 +1,12 @@
 //! A folder with every better solution of a run, one file each, and a list of them.
 
 use super::file::{AppendedFile, ReplacedFile, insist};
+use super::output::{Ending, Output, OutputKind, Recording};
 use super::rows::RowWriter;
 use super::text::seconds;
 use crate::error::Error;
 use crate::model::Number;
-use crate::search::Event;
-use crate::stop::Stop;
+use crate::search::{Event, EventKind};
 use serde::Serialize;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ impl SolutionsFolder {
     ///
     /// # Errors
     /// Returns the system's error; what could not be written is kept for the next attempt.
-    pub fn add(&mut self, event: &Event, text: &str) -> io::Result<()> {
+    fn add(&mut self, event: &Event, text: &str) -> io::Result<()> {
         self.written += 1;
         let name = format!("{:06}.sol", self.written);
         self.waiting.push((self.folder.join(&name), text.into()));
@@ -87,20 +87,33 @@ impl SolutionsFolder {
     ///
     /// # Errors
     /// Returns the errors of [`add`](Self::add).
-    pub fn retry(&mut self) -> io::Result<()> {
+    fn retry(&mut self) -> io::Result<()> {
         while let Some((path, content)) = self.waiting.first() {
             ReplacedFile::new(path).map_err(io::Error::other)?.write(content.clone())?;
             drop(self.waiting.remove(0));
         }
         self.list.flush()
     }
+}
 
-    /// Writes the remaining files and rows at the end of the run.
-    ///
-    /// # Errors
-    /// Fails if the folder is incomplete, and states why.
-    pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
-        let result = insist(stop, || self.retry());
+/// Every better solution, each in a separate file of a folder.
+pub(super) const KIND: OutputKind = OutputKind {
+    name: "solutions-dir",
+    what: "the folder of solutions",
+    open: |folder, context| Ok(SolutionsFolder::new(folder, context.resumed_s.is_some())?.into()),
+};
+
+impl Output for SolutionsFolder {
+    fn event(&mut self, recording: &Recording<'_>) -> io::Result<()> {
+        match recording.solution() {
+            Some(text) => self.add(recording.event, text),
+            None if recording.event.kind == EventKind::Tick => self.retry(),
+            None => Ok(()),
+        }
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) -> Result<(), Error> {
+        let result = insist(ending.stop, || self.retry());
         result.map_err(|source| Error::Io { path: self.folder.clone(), action: "cannot write", source })
     }
 }
@@ -108,7 +121,11 @@ impl SolutionsFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::EventKind;
+    use crate::stop::Stop;
+
+    fn ending(stop: &Stop) -> Ending<'_> {
+        Ending { stop, incomplete: Vec::new(), summary: None }
+    }
 
     fn event(cost: i64) -> Event {
         Event {
@@ -136,7 +153,7 @@ mod tests {
         assert!(SolutionsFolder::new(&path, false).is_err_and(|error| error.to_string().contains("another run")));
         let mut resumed = SolutionsFolder::new(&path, true)?;
         resumed.add(&event(8), "1 1\n")?;
-        resumed.finish(&Stop::new())?;
+        resumed.end(&ending(&Stop::new()))?;
         let rows =
             "number,time_s,cost,bound,gap,source,file\n1,1.5,9,,,anneal,000001.sol\n2,1.5,8,,,anneal,000002.sol\n";
         assert_eq!(std::fs::read_to_string(path.join(LIST))?, rows);
@@ -153,7 +170,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("000001.sol"))?;
         assert!(solutions.add(&event(9), "0 1\n").is_err());
         std::fs::remove_dir(folder.path().join("000001.sol"))?;
-        solutions.finish(&Stop::new())?;
+        solutions.end(&ending(&Stop::new()))?;
         assert_eq!(std::fs::read_to_string(folder.path().join("000001.sol"))?, "0 1\n");
         assert_eq!(std::fs::read_to_string(folder.path().join(LIST))?.lines().count(), 2);
         Ok(())

@@ -88,6 +88,11 @@ pub struct Facts {
 }
 
 impl Event {
+    /// Returns whether the event is a row of a run: a result, a tick or a warning, not a note.
+    pub fn is_row(&self) -> bool {
+        self.message.is_none() || self.kind == EventKind::Warning
+    }
+
     /// Returns the upper bound on the optimum: the cost of the incumbent if the network minimises.
     pub fn upper(&self) -> Option<Number> {
         if self.maximise == Some(true) { self.bound } else { self.cost }

@@ -113,7 +113,7 @@ impl Found {
                 self.recorder.warn(&error.to_string());
             }
         }
-        let Found { network, config, mut report, recorder, proved, .. } = self;
+        let Found { network, config, mut report, mut recorder, proved, .. } = self;
         let Proved { lower, best, exact, method, induced_width, order, tables, device, proof, .. } = proved;
         let follows = follows_order(&method);
         // not freed, because the process ends here
@@ -134,17 +134,17 @@ impl Found {
             report.spilled_bytes = tables.spilled_bytes;
             report.slices = tables.slices;
         }
-        let ended = recorder.finish(stop);
+        let ended = recorder.finish(stop, None);
         report.bound = network.bound(lower);
         report.cost = best.as_ref().map(|(_, value, _)| *value);
         let proved = report.cost.zip(report.bound).filter(|_| report.exact);
         report.precision_slack = network.units().precision_slack(proved);
-        report.solution = best.filter(|_| !ended.has_solution).map(|(.., solution)| solution.to_vec());
+        report.solution = best.filter(|_| !ended.has_solution()).map(|(.., solution)| solution.to_vec());
         let format = config.output.solution_format;
         let lost = report.solution.as_deref().map(|lost| formats::write_solution(network, lost, format));
         output::print_run(&report, config.output.json, lost)?;
         let infeasible = report.cost.is_none() && lower >= network.top();
         let exit = if infeasible { Exit::Infeasible } else { Exit::Done };
-        Ok(exit.written(written && ended.has_solution && ended.has_rows))
+        Ok(exit.written(written && ended.is_complete()))
     }
 }

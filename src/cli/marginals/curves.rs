@@ -4,7 +4,7 @@ use super::report::Assigned;
 use fangs_base::stop::Stop;
 use fangs_marginals::SumBounds;
 use fangs_model::model::Number;
-use fangs_report::{Console, CsvFile, Recorder};
+use fangs_report::Recorder;
 use fangs_search::{Clock, Event, EventKind};
 use std::sync::Arc;
 
@@ -20,14 +20,8 @@ pub struct Curves {
 
 impl Curves {
     /// Starts the curves with an event.
-    pub fn new(console: Console, csv: Option<CsvFile>, clock: Arc<Clock>) -> Self {
-        let mut curves = Curves {
-            recorder: Recorder::new(console, csv, None, None),
-            clock,
-            last: None,
-            assignment: None,
-            next_tick: 1.0,
-        };
+    pub fn new(recorder: Recorder, clock: Arc<Clock>) -> Self {
+        let mut curves = Curves { recorder, clock, last: None, assignment: None, next_tick: 1.0 };
         curves.tell(EventKind::Start, "load");
         curves
     }
@@ -74,7 +68,7 @@ impl Curves {
     /// Ends the curves. Returns whether the CSV has all rows.
     pub fn finish(mut self, stop: &Stop) -> bool {
         self.tell(EventKind::End, "parts");
-        self.recorder.finish(stop).has_rows
+        self.recorder.finish(stop, None).is_complete()
     }
 
     fn tell(&mut self, kind: EventKind, source: &str) {

@@ -1,12 +1,11 @@
 //! `fangs solve --parts`: a network that is divided among threads, or among processes that `mpirun` has started.
 
-use super::super::output;
-use super::{Config, Ending, record};
+use super::{Config, Ending, Widths, record};
 use crate::cli::{Exit, signals};
 use fangs_base::Error;
 use fangs_formats as formats;
 use fangs_model::model::Network;
-use fangs_report::{ReplacedFile, SolveReport};
+use fangs_report::SolveReport;
 use fangs_search::{self as search, Clock, Event, Peers, Summary};
 use std::time::Instant;
 
@@ -47,8 +46,7 @@ pub fn run(config: Config, parts: usize, started: Instant) -> Result<Exit, Error
     let is_first = ranks.as_ref().is_none_or(|ranks| ranks.share().place == 0);
     let config = if is_first { config } else { config.silent() };
     let clock = Clock::start(started, config.options.time, &stop);
-    let solution = config.output.solution.as_deref().map(ReplacedFile::new).map(output::as_usage).transpose()?;
-    let (mut recorder, _) = record(&config, solution, None, started)?;
+    let mut recorder = record(&config, None, &Widths::default(), started)?;
     let loaded = match &ranks {
         Some(ranks) => config.input.load_share(ranks.share(), &stop),
         None => config.input.load(recorder.console(), &stop),
@@ -65,7 +63,7 @@ pub fn run(config: Config, parts: usize, started: Instant) -> Result<Exit, Error
     let ranks = ranks.map(|ranks| ranks.share().of);
     let report = SolveReport { ranks, functions: Some(functions), ..SolveReport::new(&network, &summary, load_s) };
     let ending = Ending { config: &config, network: &network, summary: &summary, stop: &stop };
-    let exit = ending.write(recorder, None, None, None, report)?;
+    let exit = ending.write(recorder, None, None, report)?;
     Ok(if is_first { exit } else { Exit::Done })
 }
 

@@ -4,7 +4,8 @@
 mod run;
 mod runs;
 
-pub use run::{RunPage, Settings};
+pub(super) use run::KIND;
+pub use run::Settings;
 pub use runs::runs_page;
 
 use serde::Serialize;

@@ -3,10 +3,10 @@
 use super::{Figure, Line, Page};
 use crate::ReplacedFile;
 use crate::error::Error;
+use crate::output::{Ending, Output, OutputKind, Recording, RunSummary};
 use crate::plot::{Chart, Curve, Mark, Point, TimeScale};
 use crate::reduce::Size;
 use crate::search::{Event, EventKind, Facts};
-use crate::stop::Stop;
 use crate::text::{counted, grouped, or_dash, per_cent};
 use std::collections::BTreeMap;
 use std::io;
@@ -42,9 +42,16 @@ struct Tally {
     last: f64,
 }
 
+/// A page about the run.
+pub(in super::super) const KIND: OutputKind = OutputKind {
+    name: "report",
+    what: "the report",
+    open: |path, context| Ok(RunPage::new(path, context.settings.clone())?.into()),
+};
+
 /// A page that is replaced as a whole while a run continues.
 #[derive(Debug)]
-pub struct RunPage {
+struct RunPage {
     file: ReplacedFile,
     settings: Settings,
     written: Option<Instant>,
@@ -56,34 +63,9 @@ pub struct RunPage {
 }
 
 impl RunPage {
-    /// Prepares to write `path`.
-    ///
-    /// # Errors
-    /// Fails if the path cannot be written.
-    pub fn new(path: &Path, settings: Settings) -> Result<Self, Error> {
+    fn new(path: &Path, settings: Settings) -> Result<Self, Error> {
         let (file, tallies) = (ReplacedFile::new(path)?, BTreeMap::new());
         Ok(RunPage { file, settings, written: None, events: Vec::new(), tallies, told: Vec::new(), facts: None })
-    }
-
-    /// Takes an event, and writes the page if it is due.
-    ///
-    /// # Errors
-    /// Returns the system's error; the next event tries again.
-    pub fn observe(&mut self, event: &Event) -> io::Result<()> {
-        self.facts = event.facts.clone().or(self.facts.take());
-        if let Some(message) = &event.message {
-            self.told.push((event.time_s, message.to_string()));
-        } else {
-            self.count(event);
-            self.events.push(Event { solution: None, ..event.clone() });
-        }
-        if self.written.is_some_and(|last| last.elapsed() < EVERY) || event.kind == EventKind::End {
-            return Ok(());
-        }
-        self.written = Some(Instant::now());
-        let verdict = self.running();
-        let html = self.html(&verdict, &[], true);
-        self.file.write(html.into_bytes())
     }
 
     fn count(&mut self, event: &Event) {
@@ -102,15 +84,6 @@ impl RunPage {
             tally.bounds += 1;
             tally.raised += change(number(event.bound), before.and_then(|event| number(event.bound)));
         }
-    }
-
-    /// Writes the last page, with the summary.
-    ///
-    /// # Errors
-    /// Fails if the file could not be written, and states why.
-    pub fn finish(&mut self, verdict: &str, rows: &[(String, String)], stop: &Stop) -> Result<(), Error> {
-        let html = self.html(verdict, rows, false);
-        self.file.write_to_end(html.into_bytes(), stop)
     }
 
     /// Returns the state of a running run in a sentence.
@@ -261,6 +234,32 @@ impl RunPage {
             ("tables of bounds may take", facts.bound_bytes),
         ];
         page.table(&[], &rows.map(|(name, bytes)| vec![name.into(), bytes_of(bytes)]));
+    }
+}
+
+impl Output for RunPage {
+    fn event(&mut self, recording: &Recording<'_>) -> io::Result<()> {
+        let event = recording.event;
+        self.facts = event.facts.clone().or(self.facts.take());
+        if let Some(message) = &event.message {
+            self.told.push((event.time_s, message.to_string()));
+        } else {
+            self.count(event);
+            self.events.push(Event { solution: None, ..event.clone() });
+        }
+        if self.written.is_some_and(|last| last.elapsed() < EVERY) || event.kind == EventKind::End {
+            return Ok(());
+        }
+        self.written = Some(Instant::now());
+        let verdict = self.running();
+        let html = self.html(&verdict, &[], true);
+        self.file.write(html.into_bytes())
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) -> Result<(), Error> {
+        let Some(RunSummary { verdict, rows, .. }) = ending.results() else { return Ok(()) };
+        let html = self.html(&verdict, &rows, false);
+        self.file.write_to_end(html.into_bytes(), ending.stop)
     }
 }
 

@@ -15,10 +15,12 @@ pub use policy::policy_svg;
 use super::ReplacedFile;
 use crate::error::Error;
 use crate::model::Number;
+use crate::output::{Ending, Output, OutputKind, Recording};
 use crate::search::Event;
 use crate::stop::Stop;
 use crate::terminal;
 use resvg::{tiny_skia, usvg};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -195,6 +197,40 @@ impl PictureFile {
             Kind::Pdf => chart.pdf()?,
         };
         self.file.write_to_end(content, stop)
+    }
+}
+
+/// The chart of the run.
+pub(super) const KIND: OutputKind = OutputKind {
+    name: "plot",
+    what: "the chart",
+    open: |path, context| {
+        let curve = Curve { label: context.settings.instance.clone(), ..Curve::default() };
+        Ok(RunChart { picture: PictureFile::new(path)?, curve }.into())
+    },
+};
+
+/// The chart of a run, which is drawn at its end.
+#[derive(Debug)]
+struct RunChart {
+    picture: PictureFile,
+    curve: Curve,
+}
+
+impl Output for RunChart {
+    fn event(&mut self, recording: &Recording<'_>) -> io::Result<()> {
+        if recording.event.message.is_none() {
+            self.curve.push(recording.event);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) -> Result<(), Error> {
+        let is_empty = self.curve.found().is_none() && self.curve.bound().is_none();
+        let Some(summary) = ending.results().filter(|_| !is_empty) else { return Ok(()) };
+        let curve = Curve { optimal: summary.optimal, ..std::mem::take(&mut self.curve) };
+        let chart = Chart { title: curve.label.clone(), curves: vec![curve], ..Chart::default() };
+        self.picture.save(&chart, ending.stop)
     }
 }
 
