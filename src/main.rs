@@ -2,7 +2,7 @@
 
 mod cli;
 
-use cli::{Command, Exit};
+use cli::{Command, Exit, Flags};
 use fangs_base::Error;
 use fangs_base::threads;
 use std::time::Instant;
@@ -18,7 +18,7 @@ fn main() {
     unsafe {
         fangs_device::want_few_queues();
     }
-    let code = match threads::caught(|| run(cli::flags().command, started)) {
+    let code = match threads::caught(|| run(cli::flags(), started)) {
         Ok(Ok(exit)) => exit.code(),
         Ok(Err(error)) => cli::fail(&error),
         // already reported by the panic hook
@@ -27,8 +27,11 @@ fn main() {
     cli::end(code)
 }
 
-fn run(command: Command, started: Instant) -> Result<Exit, Error> {
-    match command {
+fn run(flags: Flags, started: Instant) -> Result<Exit, Error> {
+    if cli::tune::apply(&flags.tune)? {
+        return Ok(Exit::Done);
+    }
+    match flags.command {
         Command::Solve(flags) => cli::solve::run(flags.try_into()?, started),
         Command::Bound(flags) => cli::bound::run(flags.try_into()?, started),
         Command::Info(flags) => cli::info::run(flags.try_into()?, started),

@@ -112,6 +112,7 @@ fn nothing_known(config: &Config) -> BoundReport {
         slices: 1,
         time_s: 0.0,
         device: "cpu".into(),
+        tuning: fangs_base::tuning::given(),
         maximise: false,
         objective: "cost",
         solution: None,

@@ -35,6 +35,7 @@ mod ranks;
 mod signals;
 pub mod solve;
 mod try_heuristics;
+pub mod tune;
 mod usage;
 mod values;
 mod worker;
@@ -43,6 +44,7 @@ use clap::{Parser, Subcommand};
 use fangs_base::Error;
 use fangs_base::stop::{Cause, Stop};
 use fangs_base::terminal;
+use fangs_base::tuning::Setting;
 use fangs_report::{Recorder, end_progress};
 use fangs_search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
 
@@ -58,6 +60,9 @@ use leave::leave;
 pub struct Flags {
     #[command(subcommand)]
     pub command: Command,
+    // no doc comment, because no help shows it
+    #[arg(long, global = true, hide = true, value_name = "NAME=VALUE", value_parser = tune::setting)]
+    pub tune: Vec<Setting>,
 }
 
 #[derive(Debug, Subcommand)]

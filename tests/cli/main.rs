@@ -26,6 +26,7 @@ mod stop;
 #[cfg(unix)]
 mod terminals;
 mod top;
+mod tune;
 mod words;
 
 use assert_cmd::Command;

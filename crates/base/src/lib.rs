@@ -10,6 +10,7 @@ pub mod stop;
 pub mod terminal;
 pub mod text;
 pub mod threads;
+pub mod tuning;
 
 pub use error::Error;
 

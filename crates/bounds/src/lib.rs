@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod reduce;
+pub mod tuning;
 
 // other crates, by the names that their areas have in all crates
 use fangs_base::{Error, activity, error, memory, rng, stop, threads};

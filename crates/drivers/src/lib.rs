@@ -1,6 +1,7 @@
 //! The drivers of the search except annealing: each searches for better solutions by its own method, in rounds of
 //! bounded work. [`driver`](fangs_search_core::driver) describes how to add one.
 
+mod constants;
 pub mod cycling;
 pub mod ejection;
 pub mod guided;
@@ -11,7 +12,7 @@ pub mod one_flip;
 pub mod spins;
 pub mod sums;
 pub mod tabu;
-mod tuning;
+pub mod tuning;
 mod walks;
 pub mod weighting;
 

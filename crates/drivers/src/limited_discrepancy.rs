@@ -5,7 +5,7 @@
 //!
 //! Each search begins again, with the incumbent as its limit.
 
-use super::tuning::limited_discrepancy::{BEGIN, FUNCTION_WORK, LEAST_PASSES, LEAST_REACH, MOST_REACH, PASSES};
+use super::constants::limited_discrepancy::FUNCTION_WORK;
 use crate::bounds::Probe;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
@@ -15,6 +15,7 @@ use crate::core::pool::{Pool, Translate};
 use crate::core::tuning::ROUND_WORK;
 use crate::model::Problem;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use std::cell::OnceCell;
 
 /// Makes the driver.
@@ -48,7 +49,9 @@ impl LimitedDiscrepancy {
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> u64 {
         let problem = &context.tables.problem;
         if self.reach == 0 {
-            self.reach = pass(problem).saturating_mul(PASSES).clamp(LEAST_REACH, MOST_REACH);
+            self.reach = pass(problem)
+                .saturating_mul(tuning().limited_discrepancy.passes)
+                .clamp(tuning().limited_discrepancy.least_reach, tuning().limited_discrepancy.most_reach);
         }
         let allowed = pool.elites().iter().find(|elite| elite.energy.violations == 0);
         let total = |elite: &Elite| problem.constant.saturating_add(elite.energy.total);
@@ -64,7 +67,7 @@ impl LimitedDiscrepancy {
             }
             None if probed.short => {
                 self.reach = self.reach.saturating_mul(2);
-                self.over = self.reach > MOST_REACH;
+                self.over = self.reach > tuning().limited_discrepancy.most_reach;
             }
             None => {}
         }
@@ -85,12 +88,16 @@ impl Driver for LimitedDiscrepancy {
     }
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        let small = || !context.is_large() && pass(&context.tables.problem).saturating_mul(LEAST_PASSES) <= MOST_REACH;
+        let small = || {
+            !context.is_large()
+                && pass(&context.tables.problem).saturating_mul(tuning().limited_discrepancy.least_passes)
+                    <= tuning().limited_discrepancy.most_reach
+        };
         !self.over && *self.fits.get_or_init(small)
     }
 
     fn begins(&self, _: &SearchContext) -> u64 {
-        BEGIN
+        tuning().limited_discrepancy.begin
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {

@@ -10,10 +10,7 @@
 //! A state's slice is a function of its state and of the pool before the round, and work is counted, so that the number
 //! of threads does not change the result.
 
-use super::tuning::lns::{
-    BEGIN, BEGINNINGS, DISCREPANCIES, DOUBLING, FUSED, FUSION, GROWTH, LEAST, LEAST_REACH, MOST_REACH, PATIENCE,
-    SEARCH_WORK, SHRINKAGE, TRIED, TURN_WORK, VARIABLE_WORK,
-};
+use super::constants::lns::{BEGINNINGS, DISCREPANCIES, SEARCH_WORK, TRIED, VARIABLE_WORK};
 use crate::bounds::{Probe, Probed};
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
@@ -26,6 +23,7 @@ use crate::model::{Cost, FORBIDDEN, Readers};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 
 /// Makes the driver.
 pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
@@ -69,8 +67,8 @@ impl Lns {
                 rng: rng.split(),
                 elite: Elite::none(),
                 discrepancies,
-                size: LEAST,
-                reach: LEAST_REACH,
+                size: tuning().lns.least,
+                reach: tuning().lns.least_reach,
                 failed: 0,
                 places: vec![u32::MAX; context.variables()],
                 links: vec![0; context.variables()],
@@ -109,11 +107,11 @@ impl Lns {
             let next = match (k, state.elite.is_known()) {
                 (0, _) if state.elite.energy.total > elites[0].energy.total => 0,
                 (0, _) => continue,
-                (_, true) if state.failed <= PATIENCE => continue,
+                (_, true) if state.failed <= tuning().lns.patience => continue,
                 _ => state.rng.index(elites.len()),
             };
             state.elite = elites[next].clone();
-            (state.failed, state.reach) = (0, LEAST_REACH);
+            (state.failed, state.reach) = (0, tuning().lns.least_reach);
         }
     }
 }
@@ -125,8 +123,8 @@ impl LnsState {
         let mut values = std::mem::take(&mut self.elite.values);
         let mut total = self.elite.energy.total;
         let forbidden = if self.elite.energy.violations == 0 { FORBIDDEN } else { context.tables.price() };
-        while turn.work < TURN_WORK && !stop.is_set() {
-            let fuses = elites.len() > 1 && self.rng.below(FUSION) == 0;
+        while turn.work < tuning().lns.turn_work && !stop.is_set() {
+            let fuses = elites.len() > 1 && self.rng.below(tuning().lns.fusion) == 0;
             let choices = if fuses {
                 let other = self.rng.index(elites.len());
                 let Ok(choices) = self.fusion(context, &values, &elites[other].values, stop) else { break };
@@ -143,12 +141,18 @@ impl LnsState {
             };
             if !fuses {
                 let n = context.variables() as f64;
-                let growth = if short { -self.size * SHRINKAGE } else { (self.size * GROWTH).max(0.5) };
-                self.size = (self.size + growth).clamp(LEAST.min(n), n);
+                let growth = if short {
+                    -self.size * tuning().lns.shrinkage
+                } else {
+                    (self.size * tuning().lns.growth).max(0.5)
+                };
+                self.size = (self.size + growth).clamp(tuning().lns.least.min(n), n);
             }
             (self.failed, self.reach) = match self.failed + 1 {
-                _ if cost < total => (0, LEAST_REACH),
-                failed if failed % DOUBLING == 0 => (failed, (2 * self.reach).min(MOST_REACH)),
+                _ if cost < total => (0, tuning().lns.least_reach),
+                failed if failed % tuning().lns.doubling == 0 => {
+                    (failed, (2 * self.reach).min(tuning().lns.most_reach))
+                }
                 failed => (failed, self.reach),
             };
             if let Some(better) = better {
@@ -231,10 +235,10 @@ impl LnsState {
             chosen.extend(Some(v?).filter(differing));
         }
         let degree = |v: &u32| context.tables.degree(*v as usize);
-        if chosen.iter().map(degree).sum::<usize>() > FUSED {
+        if chosen.iter().map(degree).sum::<usize>() > tuning().lns.fused {
             let regions = context.regions(stop)?;
             let region = &regions[self.rng.index(regions.len() / n) * n..][..n];
-            let mut room = FUSED;
+            let mut room = tuning().lns.fused;
             let fits = |v: &u32| {
                 room = room.saturating_sub(degree(v));
                 room > 0
@@ -282,7 +286,7 @@ impl Driver for Lns {
     }
 
     fn begins(&self, _: &SearchContext) -> u64 {
-        BEGIN
+        tuning().lns.begin
     }
 
     fn needs_few_threads(&self) -> bool {
@@ -369,7 +373,7 @@ mod tests {
             let cluster = state.cluster(&context, &values);
             assert_eq!(cluster.len(), (state.size as usize).min(problem.variables()));
             assert!(state.links.iter().all(|&links| links == 0));
-            let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
+            let leaf = [4.0, tuning().lns.least_reach as f64][rng.index(2)];
             let Some((cost, least)) = improved(&context, &values, &cluster, leaf) else { continue };
             assert_eq!(cost, least, "case {case}");
             compared += 1;
@@ -389,7 +393,7 @@ mod tests {
             let mut lns = Lns::new(rng.split());
             lns.open(&context, &Stop::new()).expect("no stop is set");
             let state = &mut lns.states[0];
-            let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
+            let leaf = [4.0, tuning().lns.least_reach as f64][rng.index(2)];
             let Some((cost, least)) = improved(
                 &context,
                 &ours,
@@ -418,7 +422,11 @@ mod tests {
         lns.open(&context, &Stop::new()).expect("no stop is set");
         let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
         let chosen = lns.states[0].fusion(&context, &ours, &theirs, &Stop::new()).expect("no stop is set");
-        assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());
+        assert!(
+            chosen.len().abs_diff(tuning().lns.fused / (n - 1)) < 2 && tuning().lns.fused / (n - 1) < 2 * n / 3,
+            "{}",
+            chosen.len()
+        );
         assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
     }
 

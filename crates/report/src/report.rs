@@ -9,8 +9,11 @@ use crate::formats::Named;
 use crate::model::{Network, Notation, Number};
 use crate::search::{Options, Picks, Status, StoppedBy, Summary};
 use crate::terminal;
+use fangs_base::tuning::given;
 use indicatif::HumanBytes;
 use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
 use std::path::PathBuf;
 
@@ -60,6 +63,9 @@ pub struct SolveReport<'a> {
     /// The solution by names, if the network's solutions are written in that notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignment: Option<Named<'a>>,
+    /// Tuned values other than the defaults (`--tune`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tuning: BTreeMap<String, Value>,
     /// How the run ended, in words; this field and the following ones are for the text form.
     #[serde(skip)]
     pub ended: String,
@@ -110,6 +116,7 @@ impl<'a> SolveReport<'a> {
             functions: Some(network.function_count()),
             solution: summary.solution.as_deref(),
             assignment: by_names.map(|assignment| Named { network, assignment }),
+            tuning: given(),
             ended: ended(summary.status, summary.stopped_by),
             maximise: network.units().maximise,
             objective: network.objective(),
@@ -153,6 +160,7 @@ impl<'a> SolveReport<'a> {
             functions: None,
             solution: None,
             assignment: None,
+            tuning: given(),
             ended: format!("{} (it was still reading)", ended(Status::Unknown, stopped_by)),
             maximise: false,
             objective: "cost",
@@ -309,6 +317,9 @@ pub struct BoundReport {
     pub slices: u64,
     pub time_s: f64,
     pub device: String,
+    /// Tuned values other than the defaults (`--tune`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tuning: BTreeMap<String, Value>,
     /// Whether larger is better, and the name of the objective; for the text form.
     #[serde(skip)]
     pub maximise: bool,

@@ -16,7 +16,7 @@ mod scheduler;
 mod sums_tests;
 #[cfg(test)]
 mod top_tests;
-pub(crate) mod tuning;
+pub mod tuning;
 
 // the areas of other crates, under the names that they have everywhere in the workspace
 use fangs_annealing as annealing;

@@ -5,6 +5,7 @@ use crate::core::driver::{Driver, Setup};
 use crate::device::Source;
 use crate::drivers::{cycling, ejection, guided, limited_discrepancy, lns, one_flip, spins, sums, tabu, weighting};
 use crate::options::DriverChoice;
+use crate::tuning::{DriversTuning, tuning};
 
 /// All drivers. The drivers of a portfolio draw their random streams in this order.
 const DRIVERS: &[Entry] = &[
@@ -15,6 +16,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: false,
         kernels: annealing::sources,
         make: annealing::make,
+        enabled: |drivers| drivers.anneal,
     },
     Entry {
         name: "tabu",
@@ -23,6 +25,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: false,
         kernels: tabu::sources,
         make: tabu::make,
+        enabled: |drivers| drivers.tabu,
     },
     Entry {
         name: "lns",
@@ -31,6 +34,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: lns::make,
+        enabled: |drivers| drivers.lns,
     },
     Entry {
         name: "weighting",
@@ -39,6 +43,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: weighting::sources,
         make: weighting::make,
+        enabled: |drivers| drivers.weighting,
     },
     Entry {
         name: "limited-discrepancy",
@@ -47,6 +52,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: limited_discrepancy::make,
+        enabled: |drivers| drivers.limited_discrepancy,
     },
     Entry {
         name: "long-anneal",
@@ -55,6 +61,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: annealing::make_long,
+        enabled: |drivers| drivers.long_anneal,
     },
     Entry {
         name: "one-flip",
@@ -63,6 +70,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: one_flip::make,
+        enabled: |drivers| drivers.one_flip,
     },
     Entry {
         name: "ejection",
@@ -71,6 +79,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: ejection::make,
+        enabled: |drivers| drivers.ejection,
     },
     Entry {
         name: sums::NAME,
@@ -79,6 +88,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: sums::sources,
         make: sums::make,
+        enabled: |drivers| drivers.sums,
     },
     Entry {
         name: DriverChoice::GUIDED.0,
@@ -87,6 +97,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: false,
         kernels: guided::sources,
         make: guided::make,
+        enabled: |drivers| drivers.guided,
     },
     Entry {
         name: "cycling",
@@ -95,6 +106,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: cycling::make,
+        enabled: |drivers| drivers.cycling,
     },
     Entry {
         name: spins::NAME,
@@ -103,6 +115,7 @@ const DRIVERS: &[Entry] = &[
         beside_device: false,
         kernels: spins::sources,
         make: spins::make,
+        enabled: |drivers| drivers.spins,
     },
 ];
 
@@ -119,6 +132,8 @@ pub struct Entry {
     kernels: fn() -> Vec<Source>,
     /// Makes the driver; returns `None` if it needs a heuristic and there is none.
     pub make: fn(&mut Setup<'_>) -> Option<Box<dyn Driver>>,
+    /// Returns whether the driver takes part in a portfolio.
+    enabled: fn(&DriversTuning) -> bool,
 }
 
 impl DriverChoice {
@@ -136,7 +151,8 @@ impl DriverChoice {
 
     /// Iterates over the drivers of this choice.
     pub fn drivers(self) -> impl Iterator<Item = &'static Entry> {
-        let takes_part = |driver: &Entry| driver.on_device || driver.beside_device;
+        let switches = &tuning().drivers;
+        let takes_part = |driver: &Entry| (driver.on_device || driver.beside_device) && (driver.enabled)(switches);
         let is_all = self == DriverChoice::PORTFOLIO;
         DRIVERS.iter().filter(move |driver| if is_all { takes_part(driver) } else { driver.name == self.0 })
     }

@@ -5,8 +5,7 @@ use super::schedule::{BoundSchedule, Stage};
 use super::search::{Search, Steady};
 use super::shifting::Shifting;
 use super::step::{BoundResult, BounderOptions, Notice, Step, TableSizes, solved};
-use super::strategies::Strategies;
-use super::{Attempt, DeviceUse, SizeSchedule, Spent, tuning};
+use super::{Attempt, DeviceUse, SizeSchedule, Spent, Strategies};
 use crate::activity::Activity;
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Limits, Plan, Progress, Run, Slices, spill_folder};
@@ -15,6 +14,7 @@ use crate::model::{Cost, Problem};
 use crate::order::{Method, Order, OrderSearch};
 use crate::reduce::ReducedProblem;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -248,8 +248,8 @@ impl Bounder {
             Work::Shift(shift) => {
                 shift.below(upper);
                 let before = shift.work_done();
-                let progress = shift.advance(tuning::SLICE, stop);
-                self.work += (shift.work_done() - before).max(1) * tuning::SHIFT_WORK;
+                let progress = shift.advance(tuning().general.slice, stop);
+                self.work += (shift.work_done() - before).max(1) * tuning().general.shift_work;
                 match progress {
                     Progress::More => self.shifted_so_far(upper),
                     _ => self.finish_shift(upper, stop),
@@ -258,7 +258,7 @@ impl Bounder {
             Work::Search(turn) => {
                 let before = turn.search.work_done();
                 turn.search.tighten(upper);
-                let progress = turn.search.advance(tuning::SLICE, stop);
+                let progress = turn.search.advance(tuning().general.slice, stop);
                 self.work += (turn.search.work_done() - before).max(1);
                 let trouble = turn.search.take_trouble();
                 let _ = self.lose_device(trouble);
@@ -266,7 +266,7 @@ impl Bounder {
             }
             Work::Run(_, run) => {
                 let before = run.work_done();
-                let progress = run.advance(tuning::ELIMINATION_SLICE, stop);
+                let progress = run.advance(tuning().general.elimination_slice, stop);
                 // the work of a device that fails is lost, so the counter may fall
                 self.work += run.work_done().saturating_sub(before).max(1);
                 let (trouble, failure) = (run.trouble().cloned(), run.take_failure());
@@ -345,7 +345,7 @@ impl Bounder {
     /// Returns whether the problem is so large that only cost shifting runs: orders and plans would take longer than
     /// most runs.
     fn is_vast(&self, problem: &Problem) -> bool {
-        self.options.choice.strategies().shift && problem.variables() + problem.functions.len() >= tuning::VAST
+        self.options.choice.strategies().shift && problem.variables() + problem.functions.len() >= tuning().general.vast
     }
 
     /// Returns the current bound of running cost shifting if it has risen by a hundredth of the gap since the last
@@ -353,7 +353,7 @@ impl Bounder {
     fn shifted_so_far(&mut self, upper: Cost) -> Option<BoundResult> {
         let Some(Running { reduced, .. }) = &self.running else { return None };
         let above = self.told.max(reduced.problem.constant);
-        let result = self.so_far(upper, above.saturating_add((upper - above) / tuning::SHIFT_STEPS))?;
+        let result = self.so_far(upper, above.saturating_add((upper - above) / tuning().general.shift_steps))?;
         self.told = result.lower;
         Some(result)
     }
@@ -427,13 +427,13 @@ impl Bounder {
     fn order(&mut self, problem: &Problem, stop: &Stop) -> bool {
         let ordering = self.ordering.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
-            let restarts = (tuning::ORDER_RESTARTS / size.max(1)).min(tuning::MOST_RESTARTS) as u32;
+            let restarts = (tuning().general.order_restarts / size.max(1)).min(tuning().general.most_restarts) as u32;
             let greedy = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
-            OrderSearch::promising(problem, &greedy, self.options.seed, restarts, tuning::ORDERS, stop)
+            OrderSearch::promising(problem, &greedy, self.options.seed, restarts, tuning().general.orders, stop)
         });
         self.activity.bounds("ordering");
         let before = ordering.steps();
-        let more = ordering.advance(tuning::SLICE, stop);
+        let more = ordering.advance(tuning().general.slice, stop);
         self.work += (ordering.steps() - before).max(1);
         more
     }

@@ -6,11 +6,11 @@ use super::proof::Proof;
 use super::shifting::{Between, Shifting};
 use super::step::BounderOptions;
 use super::sweep::sweep;
-use super::tuning;
 use crate::model::{Cost, Network};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 
 /// The name by which results refer to the source of an early bound.
 pub const SOURCE: &str = "shift";
@@ -29,7 +29,7 @@ pub struct EarlyBound {
 /// not large, the options exclude cost shifting or allow too little memory, or `stop` is set.
 pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop: &Stop) -> Option<EarlyBound> {
     let expanded = network.expanded();
-    let is_large = expanded.domains().len() + expanded.functions().len() >= tuning::LARGE;
+    let is_large = expanded.domains().len() + expanded.functions().len() >= tuning().general.large;
     if !is_large || !options.choice.strategies().part(options.part).shift {
         return None;
     }

@@ -7,6 +7,7 @@ use super::search::Searcher;
 use super::strategies::{Graphs, NOTHING, Strategies};
 use super::tuning::{DEVICE_EXACT_WORK, EXACT_WORK};
 use crate::model::{Cost, Problem};
+use crate::tuning::tuning;
 
 /// The method name of the constant bound of an unreduced network: the sum of the least costs of its functions.
 pub const CONSTANT: &str = "constant";
@@ -132,7 +133,7 @@ pub static METHODS: &[BoundMethod] = &[
     .advised("--bound-memory raises the limit, --method mbe takes any tables"),
 ];
 
-/// The searches of the method `auto`, in the order in which they begin.
+/// The searches of the method `auto`, in the order in which they begin; [`Strategies::switched`] names them too.
 const SEARCHERS: &[&Searcher] = &[
     Branch::LIGHT,
     #[cfg(feature = "sat")]
@@ -172,9 +173,10 @@ impl BoundChoice {
         self.method().names[0]
     }
 
-    /// Returns the strategies that the method runs.
+    /// Returns the strategies that the method runs: those of `auto` that are switched on, all of the others.
     pub fn strategies(self) -> Strategies {
-        self.method().strategies
+        let all = self.method().strategies;
+        if self == BoundChoice::Auto { all.switched(&tuning().strategies) } else { all }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The strategies that bound methods combine.
 
-use super::search::Searcher;
+use super::search::{Searcher, Steady};
+use crate::tuning::StrategiesTuning;
+use std::sync::OnceLock;
 
 /// The strategies that a bound method runs.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +64,27 @@ impl Strategies {
         let searches = if searching { self.searches } else { &[] };
         let rest = if shifting { self } else { Strategies { exact_work: self.exact_work, ..NOTHING } };
         Strategies { plain, searches, ..rest }
+    }
+
+    /// Returns the strategies that are switched on.
+    pub(super) fn switched(self, on: &StrategiesTuning) -> Strategies {
+        /// The searches that are switched on; a process has one choice.
+        static SEARCHES: OnceLock<Vec<&'static Searcher>> = OnceLock::new();
+        let is_on = |searcher: &Searcher| match searcher.steady {
+            Some(Steady::Light) => on.light,
+            Some(Steady::Cores) => on.cores,
+            None => on.heavy,
+        };
+        let searches = SEARCHES.get_or_init(|| self.searches.iter().copied().filter(|one| is_on(one)).collect());
+        Strategies {
+            plain: self.plain && on.plain,
+            shift: self.shift && on.shift,
+            shifted: self.shifted && on.shifted,
+            graphs: if on.graphs { self.graphs } else { Graphs::None },
+            rows: self.rows && on.rows,
+            searches,
+            exact_work: if on.exact { self.exact_work } else { [0; 2] },
+        }
     }
 
     /// Returns whether the strategies depend on z, the number of variables of a mini-bucket. Exact plans and searches

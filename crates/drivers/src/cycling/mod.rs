@@ -6,7 +6,7 @@
 mod walk;
 
 use self::walk::{CyclingTables, CyclingWalk};
-use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
+use super::constants::cycling::TOPS;
 use crate::core::bandit::Bandit;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup, shorter};
@@ -20,6 +20,7 @@ use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 
 /// Variables between two checks of the stop flag and of the remaining work.
 const TURN: usize = 1 << 12;
@@ -80,7 +81,7 @@ impl Cycling {
         }
         let Some(best) = pool.elites().first() else { return Ok(none) };
         if self.walkers.is_empty() {
-            let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
+            let count = if context.portable { tuning().cycling.portable } else { rayon::current_num_threads() };
             let rngs: Vec<Rng> = (0..count).map(|_| self.rng.split()).collect();
             let walk = CyclingWalk::new(core, best.values.clone(), stop)?;
             self.told = walk.kept.energy;
@@ -113,11 +114,11 @@ impl Walker {
             heard,
             walk,
             sweep: 0,
-            sweeps: FIRST_SWEEPS,
+            sweeps: tuning().cycling.first_sweeps,
             at: 0,
             before: 0,
             top: 0,
-            tops: Bandit::new(TOPS, FLOOR),
+            tops: Bandit::new(TOPS, tuning().cycling.floor),
             spent: 0,
             in_vain: 0,
         };
@@ -208,7 +209,7 @@ impl Turn<'_> {
         walker.in_vain = if own < walker.energy { 0 } else { walker.in_vain + 1 };
         walker.energy = walker.walk.kept.energy;
         walker.known.copy_from_slice(&walker.walk.kept.values);
-        if walker.in_vain >= PATIENCE {
+        if walker.in_vain >= tuning().cycling.patience {
             (walker.sweeps, walker.in_vain) = (walker.sweeps.saturating_mul(2), 0);
         }
         walker.warm();

@@ -7,7 +7,7 @@
 mod walk;
 
 use self::walk::{ChainTables, ChainWalk};
-use super::tuning::ejection::{COOLER, FIRST_LENGTH, LOOK_WORK, PORTABLE};
+use super::constants::ejection::LOOK_WORK;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup, shorter};
 use crate::core::effort::Effort;
@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 
 /// Makes the driver.
 pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
@@ -56,7 +57,7 @@ impl Ejection {
         if self.walkers.is_empty() {
             let has_choice = |&v: &u32| tables.domain(v as usize) > 1 && tables.degree(v as usize) > 0;
             self.free = (0..context.variables() as u32).filter(has_choice).collect();
-            let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
+            let count = if context.portable { tuning().ejection.portable } else { rayon::current_num_threads() };
             let walker = |_| Walker { rng: self.rng.split(), walk: None, climb: 0.0, told: i64::MAX };
             self.walkers = (0..count).map(walker).collect();
         }
@@ -124,10 +125,10 @@ impl Walker {
         stop: &Stop,
     ) -> Result<ChainWalk, Error> {
         self.climb = last.as_ref().and_then(ChainWalk::climb).unwrap_or(self.climb);
-        let length = last.map_or(FIRST_LENGTH * core.free.len() as u64, |last| last.next_length());
+        let length = last.map_or(tuning().ejection.first_length * core.free.len() as u64, |last| last.next_length());
         // the best elite, or any
         let elite = &elites[if self.rng.below(2) == 0 { 0 } else { self.rng.index(elites.len()) }];
-        let warmth = self.climb / f64::from(1u32 << self.rng.below(COOLER));
+        let warmth = self.climb / f64::from(1u32 << self.rng.below(tuning().ejection.cooler));
         let allowed = elite.energy.violations == 0;
         ChainWalk::new(core, elite.values.clone(), allowed, warmth, length, stop)
     }

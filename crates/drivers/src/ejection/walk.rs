@@ -1,12 +1,12 @@
 //! A walk of ejection chains, with the cost of every value, given the values of the other variables, kept up to date.
 
+use crate::constants::ejection::{COLD, LOOK_WORK};
+use crate::constants::walks::LOOK_EVERY;
 use crate::core::layout::{Affected, MoveLayout};
 use crate::error::Error;
 use crate::kept::Kept;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::tuning::ejection::{COLD, LOOK_WORK};
-use crate::tuning::walks::LOOK_EVERY;
 use crate::value_tables::{Row, ValueTables};
 
 /// The tables that a walk reads.

@@ -5,6 +5,7 @@ use super::round_context::RoundContext;
 use super::state::GuidedState;
 use super::trajectory::Trajectory;
 use super::visit::{Scratch, Visit};
+use crate::constants::guided::MOST_KEPT;
 use crate::core::picks::Picks;
 use crate::core::schedule::Schedule;
 use crate::device::{Compiled, DeviceError};
@@ -12,7 +13,6 @@ use crate::fang::State as _;
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use crate::threads;
-use crate::tuning::guided::MOST_KEPT;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'a> {

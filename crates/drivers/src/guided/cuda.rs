@@ -10,6 +10,7 @@ use super::network::{NetworkOnDevice, NetworkProblem};
 use super::round_context::RoundContext;
 use super::trajectory::Trajectory;
 use super::visit::Visit;
+use crate::constants::guided::{KEEP, LENGTHS, LONGEST, MANY, SPEED, STARTS};
 use crate::core::picks::Picks;
 use crate::core::population::most_states;
 use crate::core::watch::watch;
@@ -18,7 +19,6 @@ use crate::fang::cuda::{Heuristic, Shape};
 use crate::heuristics::ValueHeuristic;
 use crate::heuristics::cuda::{BETTER, STOPPED, expression};
 use crate::stop::Stop;
-use crate::tuning::guided::{KEEP, LENGTHS, LONGEST, MANY, SPEED, STARTS};
 use std::cmp::Reverse;
 use std::sync::Arc;
 

@@ -86,7 +86,7 @@ fn context(problem: &Arc<Problem>, population: usize) -> SearchContext {
     let mut context = SearchContext::new(problem, price(problem), Some(population), &mut rng);
     context.portable = true;
     // trajectories of at most 24 passes
-    context.sweep_work = ROUND_WORK / (STATES as u64 * 24);
+    context.sweep_work = tuning().guided.round_work / (tuning().guided.states as u64 * 24);
     context.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
     context
 }

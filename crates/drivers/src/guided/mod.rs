@@ -36,6 +36,7 @@ pub(crate) use crate::core::context::SearchContext;
 
 pub use network::sources;
 
+use crate::constants::guided::{LENGTHS, LONGEST, MOVED, OPENING_STATES, SHORTEST, STARTS};
 use crate::core::bandit::Bandit;
 use crate::core::driver::{Driver, Setup};
 use crate::core::effort::Effort;
@@ -52,10 +53,7 @@ use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use crate::threads;
-use crate::tuning::guided::{
-    BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
-    STARTS, STATES, WEIGHT,
-};
+use crate::tuning::tuning;
 use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
 use cuda::CudaBackend;
 use guidance::MiniBucketGuidance;
@@ -132,7 +130,8 @@ impl Guided {
 
     /// Returns the trajectories of a round.
     fn trajectories(&mut self, context: &SearchContext) -> Vec<(usize, Trajectory)> {
-        let longest = (ROUND_WORK / (STATES as u64 * context.sweep_work).max(1)).clamp(SHORTEST, LONGEST);
+        let longest = (tuning().guided.round_work / (tuning().guided.states as u64 * context.sweep_work).max(1))
+            .clamp(SHORTEST, LONGEST);
         let mut choose = |_| {
             let arm = self.bandit.choose(self.rng.unit());
             let passes = (longest / LENGTHS[arm / STARTS.len()]).max(2) as u32;
@@ -144,8 +143,8 @@ impl Guided {
 
 /// Returns a trajectory for opening a run.
 fn opening_trajectory(context: &SearchContext) -> Trajectory {
-    let most = OPENING_WORK / (OPENING_STATES as u64 * context.sweep_work).max(1);
-    Trajectory { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
+    let most = tuning().guided.opening_work / (OPENING_STATES as u64 * context.sweep_work).max(1);
+    Trajectory { passes: most.clamp(1, tuning().guided.opening_passes) as u32, start: 1.0 }
 }
 
 /// Checks whether a heuristic that is for devices runs on the device. Returns a message for the user if it does not.
@@ -173,7 +172,7 @@ pub fn ready(
 
 /// Returns the number of states, if it does not depend on the device.
 fn wanted(context: &SearchContext) -> Option<usize> {
-    context.population.map(|wanted| wanted.max(1)).or(context.portable.then_some(STATES))
+    context.population.map(|wanted| wanted.max(1)).or(context.portable.then_some(tuning().guided.states))
 }
 
 /// Returns the layout of a problem's moves.
@@ -189,11 +188,11 @@ impl Driver for Guided {
     }
 
     fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
-        WEIGHT
+        tuning().guided.weight
     }
 
     fn begins(&self, _: &SearchContext) -> u64 {
-        BEGIN
+        tuning().guided.begin
     }
 
     /// Makes trajectories on the CPU from the first solution, by temporary states: before a device is open, and in a
@@ -306,7 +305,7 @@ impl Guided {
                 let state = size_of::<GuidedState>() + 24 * context.variables() + 4 * context.tables.moves();
                 clipped(wanted, most_states(2 * state), told)
             }
-            None => STATES,
+            None => tuning().guided.states,
         };
         let Some(device) = &self.device else {
             self.backend = Box::new(CpuBackend::default());
@@ -437,7 +436,7 @@ impl Guided {
     fn renew(&mut self, round: &RoundContext<'_>, pool: &Pool) -> Result<Vec<usize>, DeviceError> {
         let mut begun = Vec::new();
         for slot in 0..self.stalled.len() {
-            if self.stalled[slot] < PATIENCE {
+            if self.stalled[slot] < tuning().guided.patience {
                 continue;
             }
             let mut rng = Rng::new(self.rng.draw());

@@ -3,9 +3,9 @@
 use super::backend::TrajectoryResult;
 use super::round_context::RoundContext;
 use super::{Guided, idle, opening_trajectory};
+use crate::constants::guided::OPENING_STATES;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::tuning::guided::OPENING_STATES;
 
 impl Guided {
     /// Returns a message if the heuristic behaved invalidly or did nothing, once.

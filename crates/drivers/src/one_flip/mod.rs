@@ -6,7 +6,6 @@
 mod walk;
 
 use self::walk::FlipWalk;
-use super::tuning::one_flip::{KEPT, PATIENCE, PORTABLE};
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup, shorter};
 use crate::core::effort::Effort;
@@ -19,6 +18,7 @@ use crate::model::Cost;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 
 /// The form's value, and the values.
 type Solution = (Cost, Vec<bool>);
@@ -53,7 +53,16 @@ struct Walker {
 impl OneFlip {
     pub fn new(rng: Rng) -> Self {
         let (form, walkers, kept) = (None, Vec::new(), Vec::new());
-        OneFlip { rng, rounds: 0, form, walkers, kept, failed: 0, patience: PATIENCE, told: Cost::MAX }
+        OneFlip {
+            rng,
+            rounds: 0,
+            form,
+            walkers,
+            kept,
+            failed: 0,
+            patience: tuning().one_flip.patience,
+            told: Cost::MAX,
+        }
     }
 
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
@@ -68,7 +77,7 @@ impl OneFlip {
         // without a form a round counts as a full one
         let Some(Some(form)) = &self.form else { return Ok(Effort { work: ROUND_WORK, ..Effort::default() }) };
         if self.walkers.is_empty() {
-            let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
+            let count = if context.portable { tuning().one_flip.portable } else { rayon::current_num_threads() };
             let walker = |_| Walker { rng: self.rng.split(), walk: None };
             self.walkers = (0..count).map(walker).collect();
         }
@@ -101,7 +110,7 @@ impl OneFlip {
             pool.offer(&Elite::until(&context.tables, values, stop)?);
             self.told = value;
         }
-        if self.kept.len() >= KEPT && self.failed > KEPT * KEPT {
+        if self.kept.len() >= tuning().one_flip.kept && self.failed > tuning().one_flip.kept * tuning().one_flip.kept {
             self.kept.truncate(1);
             (self.failed, self.patience) = (0, self.patience.saturating_mul(2));
         }
@@ -147,7 +156,7 @@ impl Walker {
 
 /// Returns a walk from a random assignment, or from the path between two solutions if there are enough; and its steps.
 fn begin<W: Weight>(form: &Quadratic<W>, kept: &[Solution], rng: &mut Rng) -> (FlipWalk, usize) {
-    if kept.len() < KEPT {
+    if kept.len() < tuning().one_flip.kept {
         return (FlipWalk::new(form, (0..form.variables()).map(|_| rng.below(2) == 1).collect()), 0);
     }
     let from = rng.index(kept.len());
@@ -170,11 +179,11 @@ fn distance(a: &[bool], b: &[bool]) -> usize {
 fn keep(kept: &mut Vec<Solution>, found: Solution) -> bool {
     let at = kept.partition_point(|known| known.0 < found.0);
     let known = kept[at..].iter().take_while(|known| known.0 == found.0).any(|known| known.1 == found.1);
-    if known || at >= KEPT {
+    if known || at >= tuning().one_flip.kept {
         return false;
     }
     kept.insert(at, found);
-    kept.truncate(KEPT);
+    kept.truncate(tuning().one_flip.kept);
     true
 }
 

@@ -13,8 +13,8 @@ use self::anneals::{Anneal, Anneals};
 use self::cpu::CpuSpins;
 use self::cuda::CudaSpins;
 use self::walk::Rule;
-use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
-use super::tuning::spins::{DEVICE_PATIENCE, LONGEST, OPENING, OWN_SHARE, SHOWN};
+use super::constants::cycling::TOPS;
+use super::constants::spins::LONGEST;
 use crate::core::bandit::Bandit;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
@@ -29,6 +29,7 @@ use crate::error::Error;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use std::sync::Arc;
 
 /// The name of the driver.
@@ -75,9 +76,9 @@ impl Spins {
             values: Vec::new(),
             best: i64::MAX,
             seen: i64::MAX,
-            sweeps: FIRST_SWEEPS,
+            sweeps: tuning().cycling.first_sweeps,
             rules: Vec::new(),
-            tops: Bandit::new(TOPS, FLOOR),
+            tops: Bandit::new(TOPS, tuning().cycling.floor),
             in_vain: 0,
         }
     }
@@ -125,11 +126,11 @@ impl Spins {
         let anneals = match &self.device {
             // reading rows is faster than following links on a device
             Some(cuda) if !form.quadratic.has_rows() => {
-                let count = |room| if context.portable { PORTABLE } else { room };
+                let count = |room| if context.portable { tuning().cycling.portable } else { room };
                 on_weights!(&form.quadratic, of => boxed(CudaSpins::open(cuda, form, of, &first, count)?))
             }
             _ => {
-                let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
+                let count = if context.portable { tuning().cycling.portable } else { rayon::current_num_threads() };
                 on_weights!(&form.quadratic, of => boxed(CpuSpins::new(of, &first, count)))
             }
         };
@@ -167,7 +168,9 @@ impl Spins {
         let slot = (0..cycled.len()).min_by_key(|&slot| cycled[slot].value);
         let slot = slot.filter(|&slot| cycled[slot].value < self.best);
         self.in_vain = if slot.is_some() { 0 } else { self.in_vain + 1 };
-        if self.in_vain >= if many { DEVICE_PATIENCE } else { PATIENCE } && self.sweeps < LONGEST {
+        if self.in_vain >= if many { tuning().spins.device_patience } else { tuning().cycling.patience }
+            && self.sweeps < LONGEST
+        {
             (self.sweeps, self.in_vain) = (2 * self.sweeps, 0);
             self.rules.clear();
         }
@@ -185,7 +188,7 @@ impl Spins {
         };
         let mut anneals = self.open(context, &form, origin, pool, stop)?;
         let many = self.device.is_some() && !context.portable && !form.quadratic.has_rows();
-        while sweeps < SHOWN && (many || effort.work < ROUND_WORK) && !stop.is_set() {
+        while sweeps < tuning().spins.shown && (many || effort.work < ROUND_WORK) && !stop.is_set() {
             sweeps += self.sweeps;
             leader = self.cycle(&mut *anneals, &form, many, stop, &mut effort)?.or(leader);
             effort.work = effort.ratings + form.move_work() * effort.moves;
@@ -284,11 +287,11 @@ impl Driver for Spins {
     }
 
     fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
-        if context.is_quadratic() { OPENING } else { 1.0 }
+        if context.is_quadratic() { tuning().spins.opening } else { 1.0 }
     }
 
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        if pool.solved && context.is_quadratic() { OWN_SHARE } else { 0.0 }
+        if pool.solved && context.is_quadratic() { tuning().spins.own_share } else { 0.0 }
     }
 
     fn kernels(&self, _: &SearchContext) -> Option<Source> {

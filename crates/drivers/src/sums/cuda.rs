@@ -4,6 +4,7 @@
 
 use super::SumSearch;
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, SumProgress, declared};
+use crate::constants::sums::{FALL, RESIDENT, RISE};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads};
 use crate::core::sum_space::SumSpace;
@@ -12,7 +13,6 @@ use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::globals::sums::{self, SumArgument};
 use crate::kernels;
 use crate::tabu::cuda::{LayoutArgument, upload_layout};
-use crate::tuning::sums::{FALL, RESIDENT, RISE};
 use crate::walks::cuda::{DeviceSearch, Program, asserted};
 use std::f64::consts::LN_2;
 

@@ -17,8 +17,8 @@ mod walk;
 pub use self::cuda::sources;
 use self::progress::{Ground, SumProgress, decision};
 use self::walk::SumWalk;
-use super::tuning::sums::{OPENING, OWN_SHARE, PORTABLE, TRIED, TURN_WORK};
-use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
+use super::constants::sums::TRIED;
+use super::constants::walks::{LEAST_STEPS, MOST_STEPS};
 use super::walks::WalkDriver;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
@@ -33,6 +33,7 @@ use crate::model::Cost;
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 use crate::value_tables::ValueTables;
 use crate::walks::search::{Limit, LocalSearch, Progress, Shown, Start, Turn, Walks};
 use std::sync::Arc;
@@ -78,7 +79,10 @@ fn step_work(space: &SumSpace, on_device: bool) -> u64 {
 /// Returns the number of steps of a slice, and the work of one. The walks end at about the same time.
 fn steps(turn: &Turn<SumSearch>) -> (u64, u64) {
     let space = &*turn.layout.space;
-    let (step, work) = (step_work(space, turn.on_device), if turn.on_device { DEVICE_TURN } else { TURN_WORK });
+    let (step, work) = (
+        step_work(space, turn.on_device),
+        if turn.on_device { tuning().walks.device_turn } else { tuning().sums.turn_work },
+    );
     let most = turn.progress.iter().map(|progress| progress.remaining(space)).max().unwrap_or(0);
     let steps = (work / step).clamp(LEAST_STEPS[usize::from(turn.on_device)], MOST_STEPS) >> turn.shorter;
     (steps.min(most), step)
@@ -139,7 +143,7 @@ impl LocalSearch for SumSearch {
 
     /// The driver opens runs, because others move the variables that represent the sums one by one.
     fn share(&self, context: &SearchContext, _: &Pool) -> (f64, f64) {
-        if context.sums.is_some() { (OPENING, OWN_SHARE) } else { (1.0, 0.0) }
+        if context.sums.is_some() { (tuning().sums.opening, tuning().sums.own_share) } else { (1.0, 0.0) }
     }
 
     fn layout(&mut self, context: &SearchContext, _: &Stop) -> Result<Arc<Ground>, Error> {
@@ -148,11 +152,11 @@ impl LocalSearch for SumSearch {
     }
 
     fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
-        device.unwrap_or(if context.portable { PORTABLE } else { rayon::current_num_threads() })
+        device.unwrap_or(if context.portable { tuning().sums.portable } else { rayon::current_num_threads() })
     }
 
     fn limit(&self, turn: &Turn<Self>) -> Limit {
-        turn.pause(steps(turn).0 as u32, TURN_WORK)
+        turn.pause(steps(turn).0 as u32, tuning().sums.turn_work)
     }
 
     fn begin(

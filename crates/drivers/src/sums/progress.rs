@@ -1,10 +1,11 @@
 //! The decisions of walks on sums, their progress, and where the next ones begin.
 
+use crate::constants::sums::{CHAIN, COLD, TRIED};
+use crate::constants::walks::LOOK_EVERY;
 use crate::core::sum_space::SumSpace;
 use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
-use crate::tuning::sums::{CHAIN, COLD, COOLER, FIRST_LENGTH, TRIED};
-use crate::tuning::walks::LOOK_EVERY;
+use crate::tuning::tuning;
 use crate::walks::search::Progress;
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -141,7 +142,8 @@ impl SumProgress {
     /// move.
     pub fn next(&self, key: u64, goes_on: bool, climb: f64, space: &SumSpace) -> SumProgress {
         let length = self.next_length(space);
-        let warmth = climb / f64::from(1u32 << below(mix(mix(key, decision::BEGINNING), decision::WARMTH), COOLER));
+        let warmth = climb
+            / f64::from(1u32 << below(mix(mix(key, decision::BEGINNING), decision::WARMTH), tuning().sums.cooler));
         let prices = if self.key == 0 { 0 } else { PRICES };
         SumProgress {
             key,
@@ -170,7 +172,7 @@ impl SumProgress {
     /// Returns the number of moves of the next walk.
     fn next_length(&self, space: &SumSpace) -> u64 {
         match self.key {
-            0 => FIRST_LENGTH * space.free.len() as u64,
+            0 => tuning().sums.first_length * space.free.len() as u64,
             _ if self.best < self.begun => self.length,
             _ => (2 * self.length).min(LONGEST),
         }

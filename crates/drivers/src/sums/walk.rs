@@ -3,13 +3,13 @@
 //! quotients of doubles in the same order as `kernels/sums.cu`, so that both make equal walks to the last bit.
 
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, SumProgress, VALUES, decision, window};
+use crate::constants::sums::{CHAIN, FALL, RISE, TRIED};
+use crate::constants::walks::LOOK_EVERY;
 use crate::core::layout::{UNWATCHED, ValueMove, energy};
 use crate::core::sum_space::SumSpace;
 use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
-use crate::tuning::sums::{CHAIN, FALL, RISE, TRIED};
-use crate::tuning::walks::LOOK_EVERY;
 use crate::value_tables::ValueTables;
 use crate::walks::search::{self, Limit};
 

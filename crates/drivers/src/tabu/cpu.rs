@@ -3,6 +3,7 @@
 //! difference of a move that is not tabu; the map is 1 for moves with this difference.
 
 use super::walk::{HELD, TabuProgress};
+use crate::constants::{tabu::REMEMBERED, walks::LOOK_EVERY};
 use crate::core::elite::hash;
 use crate::core::layout::{MoveLayout, ValueMove, energy};
 use crate::error::Error;
@@ -10,7 +11,6 @@ use crate::fang::boltzmann::Least;
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
 use crate::value_tables::ValueTables;
 use crate::walks::search::{Limit, Walk};
 

@@ -4,6 +4,8 @@
 
 use super::TabuSearch;
 use super::walk::TabuProgress;
+use crate::constants::tabu::{RATED, REMEMBERED};
+use crate::constants::walks::MOST_STEPS;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads};
 use crate::core::layout::MoveLayout;
@@ -12,8 +14,6 @@ use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::kernels;
 use crate::stop::Stop;
-use crate::tuning::tabu::{RATED, REMEMBERED};
-use crate::tuning::walks::MOST_STEPS;
 use crate::value_tables::ValueTables;
 use crate::walks::cuda::{DeviceSearch, Program, asserted, group};
 

@@ -17,8 +17,7 @@ use self::cpu::TabuWalk;
 pub use self::cuda::sources;
 use self::restarts::Restarts;
 use self::walk::TabuProgress;
-use super::tuning::tabu::{MOST_MOVES, STATES, TWO_PARENT_FLOOR, TWO_PARENT_WEIGHT};
-use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
+use super::constants::walks::{LEAST_STEPS, MOST_STEPS};
 use super::walks::WalkDriver;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
@@ -31,6 +30,7 @@ use crate::device::DeviceError;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use crate::walks::search::{Limit, LocalSearch, Start, Turn, Walks};
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl LocalSearch for TabuSearch {
 
     fn can_walk(&self, context: &SearchContext) -> bool {
         let moves = context.tables.moves();
-        moves > 0 && moves <= MOST_MOVES && context.tables.all_copied() && !context.is_vast()
+        moves > 0 && moves <= tuning().tabu.most_moves && context.tables.all_copied() && !context.is_vast()
     }
 
     fn pays(&self, _: &SearchContext, _: &Pool) -> bool {
@@ -79,7 +79,11 @@ impl LocalSearch for TabuSearch {
     }
 
     fn share(&self, context: &SearchContext, _: &Pool) -> (f64, f64) {
-        if context.is_coloring() && !context.climbs() { (TWO_PARENT_WEIGHT, TWO_PARENT_FLOOR) } else { (1.0, 0.0) }
+        if context.is_coloring() && !context.climbs() {
+            (tuning().tabu.two_parent_weight, tuning().tabu.two_parent_floor)
+        } else {
+            (1.0, 0.0)
+        }
     }
 
     fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<MoveLayout>, Error> {
@@ -89,11 +93,11 @@ impl LocalSearch for TabuSearch {
 
     fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
         let at_once = if context.portable { 2 } else { rayon::current_num_threads() };
-        self.restarts.walks(device.unwrap_or(STATES), device.unwrap_or(at_once))
+        self.restarts.walks(device.unwrap_or(tuning().tabu.states), device.unwrap_or(at_once))
     }
 
     fn limit(&self, turn: &Turn<Self>) -> Limit {
-        let work = if turn.on_device { DEVICE_TURN } else { ROUND_WORK };
+        let work = if turn.on_device { tuning().walks.device_turn } else { ROUND_WORK };
         let steps = (work / step_work(turn).max(1)).clamp(LEAST_STEPS[usize::from(turn.on_device)], MOST_STEPS);
         Limit { steps: self.restarts.steps(steps as u32 >> turn.shorter), work: u64::MAX }
     }

@@ -12,7 +12,7 @@ use crate::core::elite::Elite;
 use crate::core::pool::POOL;
 use crate::rng::{below, mix};
 use crate::threads;
-use crate::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
+use crate::tuning::tuning;
 use crate::value_tables::ValueTables;
 use crate::walks::search::Start;
 
@@ -75,7 +75,7 @@ impl Restarts {
     pub fn steps(&self, most: u32) -> u32 {
         match self {
             Restarts::Elites => most,
-            Restarts::TwoParents(..) => SHORT_WALK.min(4 * most),
+            Restarts::TwoParents(..) => tuning().tabu.short_walk.min(4 * most),
         }
     }
 
@@ -91,7 +91,9 @@ impl Restarts {
     /// Returns the slots whose walks are over.
     pub fn over(&mut self, progress: &[TabuProgress]) -> Vec<usize> {
         match self {
-            Restarts::Elites => (0..progress.len()).filter(|&slot| progress[slot].is_over(PATIENCE)).collect(),
+            Restarts::Elites => {
+                (0..progress.len()).filter(|&slot| progress[slot].is_over(tuning().tabu.patience)).collect()
+            }
             Restarts::TwoParents(_, walk_pairs) => {
                 walk_pairs.resize(progress.len() / 2, WalkPair::default());
                 let pairs = progress.chunks_exact(2).zip(&*walk_pairs).enumerate();
@@ -143,7 +145,9 @@ impl WalkPair {
     /// Returns whether a walk of the pair is over. Lengths vary with the restarts: 1, 2, 1, 4 times the shortest, and
     /// so on.
     fn ends(&self, progress: &TabuProgress) -> bool {
-        progress.key == 0 || progress.step >= SHORT_WALK << (self.lives + 1).trailing_zeros().min(DOUBLINGS)
+        progress.key == 0
+            || progress.step
+                >= tuning().tabu.short_walk << (self.lives + 1).trailing_zeros().min(tuning().tabu.doublings)
     }
 
     /// Returns the children of the best assignments; `None` if these are equal, and the pair begins again.
@@ -158,7 +162,7 @@ impl WalkPair {
             self.best = Some(better.clone());
         }
         self.walks += 1;
-        if self.walks.is_multiple_of(CYCLE) {
+        if self.walks.is_multiple_of(tuning().tabu.cycle) {
             let last = std::mem::replace(&mut self.last, self.best.take());
             parents[0] = last.unwrap_or_else(|| parents[0].clone());
         }
@@ -174,11 +178,11 @@ impl WalkPair {
 /// Returns an elite of which some values are changed; random values if there are no elites.
 fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
     let elite = below(mix(key, decision::ELITE), elites.len() as u64) as usize;
-    let values = mix(key, decision::VALUES);
+    let (values, scatter) = (mix(key, decision::VALUES), tuning().tabu.scatter);
     let value = |v: usize| {
         let bits = mix(values, v as u64);
         match elites.get(elite) {
-            Some(elite) if below(bits, SCATTER) != 0 => elite.values[v],
+            Some(elite) if below(bits, scatter) != 0 => elite.values[v],
             _ => below(mix(bits, 0), tables.domain(v) as u64) as u16,
         }
     };

@@ -1,9 +1,9 @@
 //! The decisions of tabu walks, and the constants that they share with the kernels. Tenures are integers.
 
+use crate::constants::tabu::{CALM, CONFLICTS, REMEMBERED};
+use crate::constants::{tabu, walks::LOOK_EVERY};
 use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
-use crate::tuning::tabu::{CALM, CONFLICTS, REMEMBERED};
-use crate::tuning::{tabu, walks::LOOK_EVERY};
 use crate::value_tables::PADDING;
 use crate::walks::search::Progress;
 

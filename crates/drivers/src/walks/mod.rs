@@ -12,7 +12,6 @@ pub(crate) mod search;
 use self::cpu::CpuWalks;
 use self::cuda::{CudaWalks, DeviceSearch};
 use self::search::{LocalSearch, Progress, Turn, Walks};
-use super::tuning::walks::BEGIN;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, shorter};
 use crate::core::effort::Effort;
@@ -20,6 +19,7 @@ use crate::core::pool::{Pool, Translate};
 use crate::device::{Cuda, DeviceError, Source};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
     fn begins(&self, context: &SearchContext) -> u64 {
         // if other drivers cannot search there is nothing to wait for
         let is_alone = S::KEEPS_SUMS && context.is_for_sums();
-        if self.device.is_some() && !context.portable && !is_alone { BEGIN } else { 0 }
+        if self.device.is_some() && !context.portable && !is_alone { tuning().walks.begin } else { 0 }
     }
 
     fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {

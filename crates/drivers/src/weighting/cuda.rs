@@ -5,12 +5,12 @@
 use super::ConstraintWeighting;
 use super::incidences::IncidenceLists;
 use super::walk::WeightingProgress;
+use crate::constants::weighting::RESIDENT;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads, unfit};
 use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::kernels;
-use crate::tuning::weighting::RESIDENT;
 use crate::walks::cuda::{DeviceSearch, Program, asserted, group};
 
 device_structs! {

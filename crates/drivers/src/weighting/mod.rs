@@ -13,8 +13,8 @@ pub(crate) mod walk;
 pub use self::cuda::sources;
 use self::incidences::{IncidenceLists, without_forbidden};
 use self::walk::{WeightingProgress, WeightingWalk};
-use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
-use super::tuning::weighting::{FLOOR, LOOKED_AT, OFFERED, SOLVED_WEIGHT, TURN_WORK, WALKS, WEIGHT};
+use super::constants::walks::{LEAST_STEPS, MOST_STEPS};
+use super::constants::weighting::{FLOOR, LOOKED_AT};
 use super::walks::WalkDriver;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 use crate::value_tables::ValueTables;
 use crate::walks::search::{Limit, LocalSearch, Progress, Start, Turn, Walks};
 use std::sync::Arc;
@@ -48,7 +49,7 @@ const FOCUSED: usize = 2;
 /// 1.9 times as long. A device has none, and therefore a repeatable run has none either.
 fn kinds(context: &SearchContext) -> usize {
     let is_formula = context.tables.problem.domains.iter().all(|&domain| domain <= 2);
-    if is_formula && !context.portable { FOCUSED + 1 } else { WALKS }
+    if is_formula && !context.portable { FOCUSED + 1 } else { tuning().weighting.walks }
 }
 
 /// Returns the approximate work of a step on the CPU, or the time of one step of all walks on a device, in nanoseconds.
@@ -65,7 +66,7 @@ fn step_work(tables: &ValueTables, on_device: bool) -> u64 {
 
 /// Returns the number of steps of a slice, and the work of one.
 fn steps(turn: &Turn<ConstraintWeighting>) -> (u64, u64) {
-    let work = if turn.on_device { DEVICE_TURN } else { TURN_WORK };
+    let work = if turn.on_device { tuning().walks.device_turn } else { tuning().weighting.turn_work };
     let step = step_work(&turn.context.tables, turn.on_device);
     ((work / step).clamp(LEAST_STEPS[usize::from(turn.on_device)], MOST_STEPS), step)
 }
@@ -88,7 +89,7 @@ impl LocalSearch for ConstraintWeighting {
 
     fn share(&self, context: &SearchContext, pool: &Pool) -> (f64, f64) {
         let floor = FLOOR[usize::from(context.has_one_state())];
-        if pool.solved { (SOLVED_WEIGHT, 0.0) } else { (WEIGHT, floor) }
+        if pool.solved { (tuning().weighting.solved_weight, 0.0) } else { (tuning().weighting.weight, floor) }
     }
 
     fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<IncidenceLists>, Error> {
@@ -96,12 +97,13 @@ impl LocalSearch for ConstraintWeighting {
     }
 
     fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
-        let threads = if context.portable { WALKS } else { rayon::current_num_threads().max(kinds(context)) };
+        let threads =
+            if context.portable { tuning().weighting.walks } else { rayon::current_num_threads().max(kinds(context)) };
         device.unwrap_or(threads)
     }
 
     fn limit(&self, turn: &Turn<Self>) -> Limit {
-        turn.pause(steps(turn).0 as u32 >> turn.shorter, TURN_WORK)
+        turn.pause(steps(turn).0 as u32 >> turn.shorter, tuning().weighting.turn_work)
     }
 
     /// Begins all walks at once: at the best elites and, if there are more walks, at random assignments.
@@ -132,7 +134,7 @@ impl LocalSearch for ConstraintWeighting {
 
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
         better.sort_by_key(|&slot| turn.progress[slot].quality());
-        better.truncate(OFFERED);
+        better.truncate(tuning().weighting.offered);
         better
     }
 
@@ -141,7 +143,7 @@ impl LocalSearch for ConstraintWeighting {
         if turn.on_device {
             effort.work = u64::from(limit) * step;
         } else if turn.context.portable {
-            effort.work = (WALKS as u64 * steps * step) >> turn.shorter;
+            effort.work = (tuning().weighting.walks as u64 * steps * step) >> turn.shorter;
         }
     }
 }

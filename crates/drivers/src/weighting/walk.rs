@@ -4,12 +4,14 @@
 //! violated function.
 
 use super::incidences::{IncidenceLists, WalkInput, sums_of};
+use crate::constants::walks::LOOK_EVERY;
+use crate::constants::weighting::{
+    IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, REST, ROW_WORK, SMOOTHING, VALUE_WORK,
+};
 use crate::device::shared::{constants, device_structs};
 use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
-use crate::tuning::walks::LOOK_EVERY;
-use crate::tuning::weighting::{IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, REST, ROW_WORK, SMOOTHING, VALUE_WORK};
 use crate::value_tables::{RowEntry, ValueTables, on_rows};
 use crate::walks::search::{Limit, Progress, Walk};
 

@@ -11,7 +11,7 @@ use super::dsatur::SmallestLast;
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::stop::Stop;
-use crate::tuning::coloring::MORE;
+use crate::tuning::tuning;
 
 /// The search for a maximum clique, in slices.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Cliques {
         while left > 0 && !self.complete && !stop.is_set() {
             let Some(&v) = self.starts.get(self.next) else {
                 self.complete = !self.cut;
-                (self.next, self.cut, self.leaves) = (0, false, self.leaves.saturating_mul(MORE));
+                (self.next, self.cut, self.leaves) = (0, false, self.leaves.saturating_mul(tuning().coloring.more));
                 continue;
             };
             self.next += 1;

@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::graph;
 use crate::model::{Cost, Network, Number};
 use crate::stop::{Cause, Stop};
-use crate::tuning::coloring::{FIRST_CLIQUES, PROOF_SHARE};
+use crate::tuning::tuning;
 use clique::Cliques;
 use dsatur::{NONE, SmallestLast, dsatur};
 use exact::{Answer, Exact};
@@ -251,7 +251,9 @@ impl<'a> Coloring<'a> {
         }
         self.smallest_last = SmallestLast::new(&self.near, self.stop)?;
         self.cliques = Cliques::new(&self.near, &self.smallest_last, self.stop)?;
-        self.search_cliques(FIRST_CLIQUES * (self.graph.vertices as u64 + self.graph.edges.len() as u64));
+        self.search_cliques(
+            tuning().coloring.first_cliques * (self.graph.vertices as u64 + self.graph.edges.len() as u64),
+        );
         Ok(())
     }
 
@@ -331,7 +333,7 @@ impl<'a> Coloring<'a> {
                 self.totals = before.and(&totals);
                 (self.tell)(Message::Progress(self.totals));
                 let Some(proof) = proof.as_mut().filter(|_| decided.is_none()) else { return };
-                let work = (totals.ratings / PROOF_SHARE).saturating_sub(proof.spent);
+                let work = (totals.ratings / tuning().coloring.proof_share).saturating_sub(proof.spent);
                 self.search_cliques(work / 2);
                 decided = proof.search(work, self.stop);
                 if self.lower > k.into() {

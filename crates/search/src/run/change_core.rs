@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::Problem;
 use crate::reduce::{ReducedProblem, ValueBounds};
 use crate::threads;
-use crate::tuning::run::WORTH_MOVING;
+use crate::tuning::tuning;
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -53,7 +53,7 @@ impl Run<'_> {
                 self.raise(self.upper.min(self.network.top()), REDUCTIONS, None);
             }
             // the present problem stays, with everything made for it
-            Ok(Some(new)) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
+            Ok(Some(new)) if extent(&new.problem) >= tuning().run.worth_moving * extent(&self.core.problem) => {
                 (self.tell)(Message::facts(&self.core, &self.context, self.options));
                 threads::free(new, self.network.domains().len());
             }

@@ -14,7 +14,7 @@ use crate::options::{Assertions, Options};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::tuning::run::REDUCING_PART;
+use crate::tuning::tuning;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -82,7 +82,7 @@ fn first_core(network: &Network, options: &Options, beside: bool, stop: &Stop) -
     let early = stop.below();
     if let Some(end) = stop.end().filter(|_| may_end_early(network, options)) {
         let now = Instant::now();
-        early.set_at(now + end.saturating_duration_since(now) / REDUCING_PART);
+        early.set_at(now + end.saturating_duration_since(now) / tuning().run.reducing_part);
     }
     let mut reducer = if options.certificate {
         Reducer::logged(network, options.reduce, stop)?

@@ -12,7 +12,7 @@ use crate::memory;
 use crate::model::{Cost, Entry, FORBIDDEN, Network, Readers, Table, on_entries};
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::tuning::run::{KICKED, VISITS};
+use crate::tuning::tuning;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
@@ -61,7 +61,7 @@ pub(crate) fn assignments(
         greedy.enqueue(v);
     }
     let all = stop.each(0..n).map(|v| v.map(|v| greedy.work(v))).sum::<Result<u64, Error>>();
-    let mut left = VISITS.saturating_mul(all.unwrap_or(0));
+    let mut left = tuning().run.visits.saturating_mul(all.unwrap_or(0));
     let _ = greedy.descend(None, &mut left, stop);
     greedy.kicks(rng, stop, found);
     greedy.values
@@ -190,7 +190,7 @@ impl<'a> Greedy<'a> {
         let domains = self.network.domains();
         let movable = |v: &u32| domains[*v as usize] > 1 && !self.readers[*v as usize].is_empty() && !self.is_given(*v);
         let movable: Vec<u32> = (0..domains.len() as u32).filter(movable).collect();
-        let mut left = KICKED;
+        let mut left = tuning().run.kicked;
         let mut wants = found(&self.values);
         while wants.is_continue() && left > 0 && !movable.is_empty() {
             let v = movable[rng.index(movable.len())];

@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
-use crate::tuning::run::PASSES;
+use crate::tuning::tuning;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
@@ -125,7 +125,7 @@ fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u
     let found = workers.install(|| {
         // the start of a search on a form, or of one without tables, finds better solutions in the time of a pass
         let is_begun = opens_as_form(network, options.threads()) || is_dense(network);
-        let passes = if Reducing::suits(network, options) && is_begun { 0 } else { PASSES };
+        let passes = if Reducing::suits(network, options) && is_begun { 0 } else { tuning().run.passes };
         let values = passes::assignment(network, passes, stop).ok()?;
         let evaluation = check::evaluate_unless(network, &values, || stop.is_set())?;
         Some((values, evaluation))

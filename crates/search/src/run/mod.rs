@@ -53,10 +53,7 @@ use crate::reduce::{ReducedProblem, ValueBounds};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use crate::threads;
-use crate::tuning::{
-    POLLING,
-    run::{CLIMBING_PRICE, MOST_MEANWHILE, SLICES_OF_A_ROUND, TIGHTEN_EVERY, WORTH_TIGHTENING},
-};
+use crate::tuning::tuning;
 use rustc_hash::FxHashSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -315,7 +312,7 @@ impl<'a> Run<'a> {
         if !self.has_search {
             self.totals.rounds += 1;
             (self.tell)(Message::Progress(self.totals));
-            std::thread::sleep(POLLING);
+            std::thread::sleep(tuning().run.polling);
             return Ok(());
         }
         let began = Instant::now();
@@ -364,7 +361,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let (upper, work) = self.tightened;
-        if self.upper < upper && self.budget.search_work - work > self.size.saturating_mul(TIGHTEN_EVERY) {
+        if self.upper < upper && self.budget.search_work - work > self.size.saturating_mul(tuning().run.tighten_every) {
             self.tighten();
         }
         Ok(())
@@ -389,7 +386,7 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let alone = !self.has_search;
-        if self.handover.is_some() && self.context.sweep_work > MOST_MEANWHILE && !alone {
+        if self.handover.is_some() && self.context.sweep_work > tuning().run.most_meanwhile && !alone {
             return Ok(false);
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
@@ -397,7 +394,7 @@ impl<'a> Run<'a> {
         // an anneal that takes as long as all before finds nothing until it ends
         let climbs = self.context.climbs();
         let (is_stalled, one) = (self.budget.is_stalled() && !climbs, rayon::current_num_threads() == 1);
-        let price = if climbs { CLIMBING_PRICE } else { 1 };
+        let price = if climbs { tuning().run.climbing_price } else { 1 };
         // the first slice of a dense form alone may take longer than a run
         let is_dense = !self.context.is_for_tables() && !self.context.is_for_sums();
         let due = match alone {
@@ -424,7 +421,7 @@ impl<'a> Run<'a> {
         self.tell_of_bounds();
         if !self.has_search && self.has_room {
             self.idle_slices += 1;
-            self.totals.rounds += u64::from(self.idle_slices.is_multiple_of(SLICES_OF_A_ROUND));
+            self.totals.rounds += u64::from(self.idle_slices.is_multiple_of(tuning().run.slices_of_a_round));
         }
         if let Some(step) = step {
             self.follow(step)?;
@@ -453,7 +450,7 @@ impl<'a> Run<'a> {
             self.look_at_reduced();
             let upper = self.upper.min(self.network.top());
             let (removable, of) = self.values.removable(&self.core.reducer, upper, self.stop);
-            if removable > of / WORTH_TIGHTENING {
+            if removable > of / tuning().run.worth_tightening {
                 self.tighten();
             }
         }

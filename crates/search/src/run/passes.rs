@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use crate::check;
     use crate::generate::generate;
-    use crate::tuning::run::PASSES;
+    use crate::tuning::tuning;
 
     #[test]
     fn passes_come_close_to_where_no_variable_wants_another_value_on_any_number_of_threads() {
@@ -218,7 +218,7 @@ mod tests {
             let network = generate(family, parameters, 3).expect("a family");
             let by = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-                pool.install(|| assignment(&network, PASSES, &Stop::new())).expect("no stop is set")
+                pool.install(|| assignment(&network, tuning().run.passes, &Stop::new())).expect("no stop is set")
             };
             let values = by(1);
             assert_eq!(values, by(3), "{family}");

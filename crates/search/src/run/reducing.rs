@@ -10,7 +10,8 @@ use crate::options::Options;
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::{Cause, Stop};
 use crate::threads;
-use crate::tuning::run::{REDUCING_BYTES, WORTH_MOVING};
+use crate::tuning::run::REDUCING_BYTES;
+use crate::tuning::tuning;
 use std::io;
 use std::thread::JoinHandle;
 
@@ -95,7 +96,7 @@ pub(crate) fn are_made(network: &Network, stop: &Stop) -> Result<bool, Error> {
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
 fn are_worthwhile(network: &Network, stop: &Stop) -> Result<bool, Error> {
-    Ok(!is_dense(network) && Reducer::outlook(network, stop)? < WORTH_MOVING)
+    Ok(!is_dense(network) && Reducer::outlook(network, stop)? < tuning().run.worth_moving)
 }
 
 /// Returns the number of values and functions of a reduced problem.

@@ -2,7 +2,7 @@
 
 use crate::options::StopRule;
 use crate::stop::Cause;
-use crate::tuning::rules::{HARDLY_ANY, LEAST_TIME};
+use crate::tuning::tuning;
 
 /// The solutions of a run, each better than the one before.
 pub(crate) struct Record {
@@ -30,8 +30,8 @@ impl Record {
                 let half = begin + (now - begin) / 2.0;
                 let known = self.solutions.partition_point(|&(time, _)| time <= half);
                 let (_, then) = self.solutions[known.saturating_sub(1)];
-                let little = (then - best).abs() <= HARDLY_ANY * (first - best).abs();
-                (little && now - begin >= LEAST_TIME).then_some(Cause::Diminishing)
+                let little = (then - best).abs() <= tuning().rules.hardly_any * (first - best).abs();
+                (little && now - begin >= tuning().rules.least_time).then_some(Cause::Diminishing)
             }
         })
     }
@@ -58,8 +58,8 @@ mod tests {
             let mut record = Record::new(&[StopRule::Diminishing]);
             record.better(1.0, sign * 2000.0);
             record.better(2.0, sign * 1001.0);
-            assert_eq!(record.ends(1.0 + LEAST_TIME - 0.1), None, "too early to tell");
-            assert_eq!(record.ends(1.0 + LEAST_TIME), Some(Cause::Diminishing));
+            assert_eq!(record.ends(1.0 + tuning().rules.least_time - 0.1), None, "too early to tell");
+            assert_eq!(record.ends(1.0 + tuning().rules.least_time), Some(Cause::Diminishing));
             // a thousandth of the whole gain, in the second half
             record.better(30.0, sign * 1000.0);
             assert_eq!(record.ends(31.0), Some(Cause::Diminishing));
@@ -72,6 +72,9 @@ mod tests {
     fn the_first_rule_that_holds_ends_the_run() {
         let mut record = Record::new(&[StopRule::Stall(Duration::from_secs(60)), StopRule::Diminishing]);
         record.better(0.0, 1.0);
-        assert_eq!([LEAST_TIME, 60.0].map(|now| record.ends(now)), [Some(Cause::Diminishing), Some(Cause::Stall)]);
+        assert_eq!(
+            [tuning().rules.least_time, 60.0].map(|now| record.ends(now)),
+            [Some(Cause::Diminishing), Some(Cause::Stall)]
+        );
     }
 }

@@ -19,7 +19,7 @@ use crate::options::{DriverChoice, MAX_THREADS, Options};
 use crate::stop::Stop;
 use crate::terminal::among;
 use crate::threads::{caught, pool, pool_of_this, start_in};
-use crate::tuning;
+use crate::tuning::tuning;
 use rayon::ThreadPool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,7 +73,7 @@ pub fn solve_by(
 
 /// Returns the local search that begins lower bounds of sums under a time limit.
 pub fn seek(limit: Duration) -> Seek {
-    Seek { search: assignment, time: tuning::seek::SEEKING.min(limit / 20) }
+    Seek { search: assignment, time: tuning().seek.seeking.min(limit / 20) }
 }
 
 /// Searches on the CPU for `time` and returns the best feasible assignment, or `None` if none was found.

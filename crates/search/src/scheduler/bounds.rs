@@ -7,10 +7,8 @@ use crate::model::Cost;
 use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::stop::Stop;
-use crate::tuning::{
-    EARLY,
-    bounds::{ENDING_SHARE, EXACT_FIRST, FIXED_MEMORY, SHARE, SLOW, STALLED_SHARE},
-};
+use crate::tuning::bounds::FIXED_MEMORY;
+use crate::tuning::tuning;
 use std::sync::Arc;
 
 pub(crate) struct Bounds {
@@ -73,7 +71,7 @@ impl Bounds {
     /// Returns whether slices alternate with the search even if they could run beside it: the first ones, which prove
     /// small networks, and those that [lead](Self::lead).
     pub fn takes_turns(&self) -> bool {
-        self.bounder.spent() < EARLY || self.lead()
+        self.bounder.spent() < tuning().run.early || self.lead()
     }
 
     /// Returns whether the bounds should have most of the time or of the threads: for exact eliminations, in which all
@@ -90,13 +88,13 @@ impl Bounds {
             return false;
         }
         let exact = self.bounder.is_exact();
-        let even = if stalled { STALLED_SHARE } else { SHARE };
+        let even = if stalled { tuning().bounds.stalled_share } else { tuning().bounds.share };
         let share = match self.pace {
-            Pace::Slow => even * SLOW,
-            Pace::Ending if stalled => ENDING_SHARE,
+            Pace::Slow => even * tuning().bounds.slow,
+            Pace::Ending if stalled => tuning().bounds.ending_share,
             Pace::Steady | Pace::Ending => even,
         };
-        let first = if exact { EXACT_FIRST } else { 0 };
+        let first = if exact { tuning().bounds.exact_first } else { 0 };
         own <= (search as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 

@@ -1,9 +1,6 @@
 //! What the search and the alternating bounds have spent, which decides what is next.
 
-use crate::tuning::{
-    EARLY,
-    bounds::{FIRST_SLICE, FIRST_SWEEPS, ORDER_SWEEPS},
-};
+use crate::tuning::tuning;
 use std::time::Instant;
 
 #[derive(Clone, Debug)]
@@ -28,8 +25,8 @@ pub(crate) struct TimeBudget {
 impl TimeBudget {
     /// Starts with nothing spent. `sweep` is the work of visiting all variables of the reduced problem once.
     pub fn new(timed: bool, sweep: u64) -> Self {
-        let slice = sweep.saturating_mul(FIRST_SWEEPS).min(FIRST_SLICE);
-        let slice = if timed { slice.max(sweep.saturating_mul(ORDER_SWEEPS)) } else { slice };
+        let slice = sweep.saturating_mul(tuning().bounds.first_sweeps).min(tuning().bounds.first_slice);
+        let slice = if timed { slice.max(sweep.saturating_mul(tuning().bounds.order_sweeps)) } else { slice };
         TimeBudget { timed, spent: [0; 2], slice, noted: Some(0), search_work: 0, plugin_work: 0, improved: 0 }
     }
 
@@ -68,7 +65,7 @@ impl TimeBudget {
 
     /// Returns whether the search has found nothing for as long as it took to find the incumbent.
     pub fn is_stalled(&self) -> bool {
-        self.search_work > 2 * self.improved.max(EARLY)
+        self.search_work > 2 * self.improved.max(tuning().run.early)
     }
 
     pub fn plugin_part(&self) -> f64 {
@@ -85,7 +82,7 @@ mod tests {
         let mut budget = TimeBudget::new(false, 1 << 20);
         let now = Instant::now();
         budget.note_round(now, 10, false);
-        assert_eq!(budget.with_a_slice(1), [10, FIRST_SLICE]);
+        assert_eq!(budget.with_a_slice(1), [10, tuning().bounds.first_slice]);
         assert_eq!(TimeBudget::new(true, 1 << 20).with_a_slice(1), [0, 256 << 20]);
         budget.note_bounds(70);
         assert_eq!(budget.with_a_slice(1), [10, 140]);
@@ -111,8 +108,8 @@ mod tests {
             }
             (budget.is_stalled(), budget.plugin_part())
         };
-        assert_eq!(stalls(2 * EARLY, false), (false, 1.0));
+        assert_eq!(stalls(2 * tuning().run.early, false), (false, 1.0));
         assert!(stalls(1, false).0);
-        assert!(!stalls(EARLY, true).0 && !stalls(3 * EARLY, false).0 && stalls(2, false).0);
+        assert!(!stalls(tuning().run.early, true).0 && !stalls(3 * tuning().run.early, false).0 && stalls(2, false).0);
     }
 }

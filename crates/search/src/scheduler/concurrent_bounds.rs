@@ -12,7 +12,8 @@ use crate::model::Cost;
 use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::stop::{Cause, Stop};
-use crate::tuning::bounds::{LONGEST_TURN, PATIENCE};
+use crate::tuning::bounds::PATIENCE;
+use crate::tuning::tuning;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -92,7 +93,7 @@ impl ConcurrentBounds {
     /// generations come before their nodes.
     pub fn have_device(&self, as_long_as: Duration) {
         if self.shared.device.load(Ordering::Relaxed) {
-            std::thread::sleep(as_long_as.min(LONGEST_TURN));
+            std::thread::sleep(as_long_as.min(tuning().bounds.longest_turn));
         }
     }
 

@@ -12,7 +12,7 @@ use crate::device::DeviceError;
 use crate::elimination::Outcome;
 use crate::faults;
 use crate::stop::{Cause, Stop};
-use crate::tuning::portfolio::PATIENCE;
+use crate::tuning::tuning;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ impl ConcurrentDrivers {
     /// Ends the running rounds. Their elites stay in the separate pool.
     pub fn halt(&mut self) -> Option<&mut Portfolio> {
         self.recall();
-        let _ = self.drivers.wait(PATIENCE);
+        let _ = self.drivers.wait(tuning().portfolio.patience);
         self.drivers.here()
     }
 

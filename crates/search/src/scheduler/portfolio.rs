@@ -17,10 +17,7 @@ use crate::options::Options;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
-use crate::tuning::{
-    POLLING,
-    portfolio::{FIRST, FIRST_TIME, LEAST_WORK, PROBING},
-};
+use crate::tuning::tuning;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -108,7 +105,7 @@ impl Portfolio {
             timed,
             // a repeatable run waits for kernels
             device: device.filter(|_| timed),
-            opening: if timed { Duration::ZERO } else { FIRST_TIME },
+            opening: if timed { Duration::ZERO } else { tuning().portfolio.first_time },
             ..Portfolio::default()
         }
     }
@@ -118,7 +115,8 @@ impl Portfolio {
     pub fn of(drivers: Vec<(&'static str, bool, Box<dyn Driver>)>) -> Self {
         let member = |(name, on_device, driver)| Member { name, on_device, driver, begun: false, pace: None };
         let drivers = drivers.into_iter().map(member).collect();
-        Portfolio { drivers, rounds: FIRST, opening: FIRST_TIME, ..Portfolio::default() }
+        let crate::tuning::PortfolioTuning { first: rounds, first_time: opening, .. } = tuning().portfolio;
+        Portfolio { drivers, rounds, opening, ..Portfolio::default() }
     }
 
     /// Returns whether some drivers may run concurrently: not if a single driver is selected, nor in a repeatable run,
@@ -134,7 +132,7 @@ impl Portfolio {
 
     /// Creates a portfolio of concurrent drivers, which has no first rounds.
     fn without_opening(drivers: Vec<Member>) -> Self {
-        let (rounds, opening, work) = (FIRST, FIRST_TIME, u64::MAX / 2);
+        let (rounds, opening, work) = (tuning().portfolio.first, tuning().portfolio.first_time, u64::MAX / 2);
         Portfolio { drivers, timed: true, is_beside: true, rounds, opening, work, ..Portfolio::default() }
     }
 
@@ -158,7 +156,7 @@ impl Portfolio {
     }
 
     pub fn is_opening(&self) -> bool {
-        self.rounds < FIRST || self.opening < FIRST_TIME
+        self.rounds < tuning().portfolio.first || self.opening < tuning().portfolio.first_time
     }
 
     /// Returns whether a driver works on all devices on this problem.
@@ -185,7 +183,7 @@ impl Portfolio {
         match self.choose(context, pool) {
             Some(turn) => self.take_turn(turn, context, pool, stop),
             None => {
-                std::thread::sleep(POLLING);
+                std::thread::sleep(tuning().run.polling);
                 (self.drivers[0].name, Effort::default())
             }
         }
@@ -215,7 +213,8 @@ impl Portfolio {
     fn choose(&mut self, context: &SearchContext, pool: &Pool) -> Option<usize> {
         let opens = self.is_opening();
         // no improvement for a third of the time before it
-        let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
+        let patience = tuning().portfolio.probing.max(self.better + self.better / 3);
+        let stagnates = opens && self.timed && self.opening >= patience;
         let free: Vec<bool> = self.drivers.iter().map(|member| self.is_free(&*member.driver, context, pool)).collect();
         let may = |turn: usize| free[turn];
         let is_new = |&turn: &usize| {
@@ -292,7 +291,7 @@ impl Portfolio {
             }
         } else if let Some(shares) = &mut self.shares {
             let gain = before.saturating_sub(pool.best()).max(0);
-            shares.note(turn, gain as f64, spent.max(LEAST_WORK) as f64);
+            shares.note(turn, gain as f64, spent.max(tuning().portfolio.least_work) as f64);
         }
         self.winner = (pool.best() < before).then_some(turn);
         self.rounds += 1;
@@ -427,10 +426,11 @@ mod tests {
             name
         };
         assert_eq!(round(Duration::ZERO, false), "anneal");
-        assert_eq!(round(PROBING, true), "anneal");
-        let others = [(); 3].map(|()| round(PROBING, false));
+        let probing = tuning().portfolio.probing;
+        assert_eq!(round(probing, true), "anneal");
+        let others = [(); 3].map(|()| round(probing, false));
         assert_eq!(others, ["ejection", "weighting", "tabu"]);
-        assert_eq!([round(PROBING, true), round(PROBING, false)], ["tabu", "anneal"]);
+        assert_eq!([round(probing, true), round(probing, false)], ["tabu", "anneal"]);
     }
 
     #[test]
@@ -494,6 +494,6 @@ mod tests {
             let guided = portfolio.drivers.iter().find(|member| member.name == "guided").expect("a plug-in's driver");
             assert!(trajectories > 0 || began < 20 * guided.driver.begins(&context));
         }
-        assert!(before >= FIRST as u32);
+        assert!(before >= tuning().portfolio.first as u32);
     }
 }

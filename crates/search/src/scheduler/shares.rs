@@ -2,7 +2,7 @@
 //! annealing may take as long as ten of tabu search. Gains are decreases of the best cost, because improvements in
 //! every short round may total less than one in a long round. Both alternatives were tried (results/notes/coloring.md).
 
-use crate::tuning::shares::{BELIEF, FADING, FLOOR, PERIOD, SHARPNESS};
+use crate::tuning::tuning;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
@@ -27,7 +27,7 @@ impl Shares {
     pub fn new(drivers: Vec<(f64, f64)>) -> Self {
         let (weights, own): (Vec<f64>, Vec<f64>) = drivers.into_iter().unzip();
         let (sum, none) = (weights.iter().sum::<f64>(), vec![0.0; weights.len()]);
-        let even = (1.0 - own.iter().sum::<f64>()) * FLOOR / own.len() as f64;
+        let even = (1.0 - own.iter().sum::<f64>()) * tuning().shares.floor / own.len() as f64;
         Shares {
             floors: own.iter().map(|own| own + even).collect(),
             shares: weights.iter().map(|weight| weight / sum).collect(),
@@ -65,7 +65,7 @@ impl Shares {
         self.gains[arm] += gain;
         self.work[arm] += work;
         self.rounds += 1;
-        if self.rounds >= PERIOD && self.gains.iter().sum::<f64>() > 0.0 {
+        if self.rounds >= tuning().shares.period && self.gains.iter().sum::<f64>() > 0.0 {
             self.settle();
         }
     }
@@ -74,15 +74,19 @@ impl Shares {
         let fold = |parts: &mut [f64], period: &mut [f64]| {
             let sum = period.iter().sum::<f64>();
             for (part, amount) in parts.iter_mut().zip(period) {
-                *part = FADING * *part + std::mem::take(amount) / sum;
+                *part = tuning().shares.fading * *part + std::mem::take(amount) / sum;
             }
         };
         fold(&mut self.gained, &mut self.gains);
         fold(&mut self.done, &mut self.work);
         let count = self.shares.len() as f64;
-        let believed = |parts: &[f64]| BELIEF * parts.iter().sum::<f64>() / count;
+        let believed = |parts: &[f64]| tuning().shares.belief * parts.iter().sum::<f64>() / count;
         let (gain, work) = (believed(&self.gained), believed(&self.done));
-        let rates = self.gained.iter().zip(&self.done).map(|(&g, &w)| ((g + gain) / (w + work)).powf(SHARPNESS));
+        let rates = self
+            .gained
+            .iter()
+            .zip(&self.done)
+            .map(|(&g, &w)| ((g + gain) / (w + work)).powf(tuning().shares.sharpness));
         let rates: Vec<f64> = rates.collect();
         let sum = rates.iter().sum::<f64>();
         let levels = self.spent.iter().zip(&self.shares).map(|(spent, share)| spent / share);
@@ -136,7 +140,7 @@ mod tests {
                 assert!(shares.shares[leader] > 0.6, "{round}: {:?}", shares.shares);
             }
             assert!((shares.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-            assert!(shares.shares.iter().all(|&share| share >= FLOOR / 3.0 - 1e-12));
+            assert!(shares.shares.iter().all(|&share| share >= tuning().shares.floor / 3.0 - 1e-12));
         }
     }
 

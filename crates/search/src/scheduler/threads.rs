@@ -3,7 +3,7 @@
 use crate::core::context::SearchContext;
 use crate::core::pool::Pool;
 use crate::threads;
-use crate::tuning::threads::{FORBIDDING_PART, LEAST, MOST_DRIVERS, PART};
+use crate::tuning::tuning;
 use rayon::ThreadPool;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl ThreadSplit {
     pub fn beside_device(drivers: bool, context: &SearchContext) -> ThreadSplit {
         let all = rayon::current_num_threads() - 1;
         let of_these = || match (context.is_large(), context.tables.forbidding.some) {
-            (true, true) => all.div_ceil(FORBIDDING_PART),
+            (true, true) => all.div_ceil(tuning().threads.forbidding_part),
             (true, false) => 1,
             (false, _) => of_drivers(all),
         };
@@ -68,18 +68,18 @@ impl ThreadSplit {
     /// has a walk for each thread. Returns `Some(None)` if the system allows no further threads.
     pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<ThreadSplit>> {
         let all = rayon::current_num_threads();
-        if context.is_vast() && all >= PART {
+        if context.is_vast() && all >= tuning().threads.part {
             // all other threads sweep one state
             let parts = || {
-                let search = Threads::start(all - all / PART)?;
-                Some(ThreadSplit { search, bounds: Threads::start(all / PART)?, drivers: None })
+                let search = Threads::start(all - all / tuning().threads.part)?;
+                Some(ThreadSplit { search, bounds: Threads::start(all / tuning().threads.part)?, drivers: None })
             };
             return Some(parts());
         }
-        if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
+        if all < tuning().threads.least || !pool.solved || context.is_large() || context.is_coloring() {
             return None;
         }
-        let (bounds, drivers) = (all / PART, of_drivers(all));
+        let (bounds, drivers) = (all / tuning().threads.part, of_drivers(all));
         let parts = || {
             let search = Threads::start(all - bounds - drivers)?;
             Some(ThreadSplit { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
@@ -89,7 +89,7 @@ impl ThreadSplit {
 }
 
 fn of_drivers(all: usize) -> usize {
-    (all / PART).clamp(1, MOST_DRIVERS)
+    (all / tuning().threads.part).clamp(1, tuning().threads.most_drivers)
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
         for all in 1..20 {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
             let parts = pool.install(|| ThreadSplit::of_the_cpu(&small, &solved));
-            assert_eq!(parts.is_some(), all >= LEAST);
+            assert_eq!(parts.is_some(), all >= tuning().threads.least);
             if let Some(Some(ThreadSplit { search, bounds, drivers: Some(drivers) })) = parts {
                 let each = [count(&search), count(&bounds), count(&drivers)];
                 assert!(each.iter().sum::<usize>() == all && each.iter().all(|&part| part > 0), "{each:?}");
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_run_has_no_parts_where_all_threads_are_for_one_driver() {
-        let pool = ThreadPoolBuilder::new().num_threads(LEAST).build().expect("threads");
+        let pool = ThreadPoolBuilder::new().num_threads(tuning().threads.least).build().expect("threads");
         let has = |context: &SearchContext, solved| {
             pool.install(|| ThreadSplit::of_the_cpu(context, &Pool::new(solved))).is_some()
         };

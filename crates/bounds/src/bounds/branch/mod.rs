@@ -21,10 +21,7 @@ use super::proof::Proof;
 use super::search::{Begin, Begun, Search, Searcher, Steady};
 use crate::bounds::proof::SearchBytes;
 use crate::bounds::trace::{Branched, BranchingTrace};
-use crate::bounds::tuning::branch::{
-    BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
-    STATES,
-};
+use crate::bounds::tuning::branch::{BATCH, DEVICE_MINI, DEVICE_SPEED, NODE, ROOT_PASSES, STATES};
 use crate::device::DeviceError;
 use crate::elimination::Progress;
 use crate::elimination::cuda::Gpu;
@@ -33,6 +30,7 @@ use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::tuning;
 pub use depth_first::Style;
 use depth_first::{Dive, Found, Node};
 use leaf::Budget;
@@ -132,14 +130,14 @@ impl Branch {
             begun: false,
             dropped: 0,
             serial: 0,
-            dive: LEAST_DIVE,
+            dive: tuning().branch.least_dive,
             work: 0,
             nodes: 0,
             pruned: 0,
             sent: Sent::default(),
             cut: BTreeSet::new(),
-            leaf: LEAF,
-            mini: LEAST_MINI,
+            leaf: tuning().branch.leaf,
+            mini: tuning().branch.least_mini,
             gpu: None,
             trouble: None,
             trace: journal.then(BranchingTrace::default),
@@ -202,7 +200,7 @@ impl Branch {
         // if there is no room for more open nodes, each node is searched for longer
         let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
         let work = if self.style == Style::Heavy { 0 } else { self.dive };
-        let mini = self.mini.max(self.work as f64 * MINI_PART);
+        let mini = self.mini.max(self.work as f64 * tuning().branch.mini_part);
         let room = self.gpu.as_ref().map(|gpu| gpu.budget()).transpose().unwrap_or_else(|error| {
             self.lose(error);
             None
@@ -218,7 +216,7 @@ impl Branch {
             failures: Some(&self.root.failures),
             budget,
         };
-        let descent = Dive { descent: work.saturating_mul(DESCENT), ..dive };
+        let descent = Dive { descent: work.saturating_mul(tuning().branch.descent), ..dive };
         let search = |(at, node): (usize, Node)| {
             let dive = if at == 0 { &descent } else { &dive };
             dive.search(&mut self.root.clone(), node, stop)
@@ -283,9 +281,9 @@ impl Branch {
         }
         // a twentieth to a tenth of the work is spent on the way back to open nodes (hybrid best-first search)
         if replayed * 10 > spent {
-            self.dive = (self.dive * 2).min(MOST_DIVE);
+            self.dive = (self.dive * 2).min(tuning().branch.most_dive);
         } else if replayed * 20 < spent {
-            self.dive = (self.dive / 2).max(LEAST_DIVE);
+            self.dive = (self.dive / 2).max(tuning().branch.least_dive);
         }
     }
 

@@ -4,10 +4,11 @@ use super::depth_first::{Dive, Found, Node, Style};
 use super::leaf::Budget;
 use super::residual::State;
 use super::static_data::StaticData;
-use crate::bounds::tuning::branch::{LEAF, PROBE_MEMORY, PROBE_PASSES, SET_UP};
+use crate::bounds::tuning::branch::{PROBE_MEMORY, PROBE_PASSES, SET_UP};
 use crate::model::{Cost, Problem};
 use crate::order::{Method, Order};
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use std::sync::Arc;
 
 /// A branch and bound search with limited work.
@@ -37,7 +38,7 @@ pub struct Probed {
 impl Probe {
     /// Creates a search with these limits of work and discrepancies.
     pub fn new(work: u64, discrepancies: usize) -> Probe {
-        Probe { work, discrepancies, leaf: LEAF }
+        Probe { work, discrepancies, leaf: tuning().branch.leaf }
     }
 
     /// Sets the combinations up to which nodes are eliminated, for tests with small networks.

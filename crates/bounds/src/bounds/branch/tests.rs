@@ -87,7 +87,10 @@ fn the_first_batch_comes_to_a_solution() {
     }
     // the usual dives of a batch are too short to reach a leaf
     let (nodes, batch) = (branch.nodes(), BATCH as u64);
-    assert!(branch.take_solution().is_some() && branch.work_done() > 2 * batch * LEAST_DIVE, "{nodes} nodes");
+    assert!(
+        branch.take_solution().is_some() && branch.work_done() > 2 * batch * tuning().branch.least_dive,
+        "{nodes} nodes"
+    );
 }
 
 #[test]

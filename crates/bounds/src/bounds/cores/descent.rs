@@ -11,9 +11,9 @@
 use super::counter::Counter;
 use super::groups;
 use super::solver::{Lit, Sat, Verdict};
-use crate::bounds::tuning::cores::{DIVERSITY, EXHAUSTING, MINIMISED, MINIMISING, STRATA, TRIMMING, TRIMS};
 use crate::model::Cost;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
@@ -152,14 +152,14 @@ impl Descent {
                     Verdict::Unknown => {}
                 }
             }
-            Phase::Trim(core, trims) => match self.sat.solve(&core, ticks.min(TRIMMING), stop) {
+            Phase::Trim(core, trims) => match self.sat.solve(&core, ticks.min(tuning().cores.trimming), stop) {
                 Verdict::Unsatisfiable => {
                     let smaller = self.sat.core();
-                    let trims = if smaller.len() < core.len() { trims + 1 } else { TRIMS };
+                    let trims = if smaller.len() < core.len() { trims + 1 } else { tuning().cores.trims };
                     self.phase = self.within(smaller, trims);
                 }
                 _ if stop.is_set() => self.phase = Phase::Trim(core, trims),
-                _ => self.phase = self.within(core, TRIMS),
+                _ => self.phase = self.within(core, tuning().cores.trims),
             },
             Phase::Minimise(core, at, left) => self.minimise(core, at, left, ticks, stop),
             Phase::Exhaust => self.exhaust(ticks, stop),
@@ -207,12 +207,12 @@ impl Descent {
         let mut sorted: Vec<Cost> = self.softs.iter().map(|&literal| self.weight(literal)).collect();
         sorted.sort_unstable_by_key(|&weight| Reverse(weight));
         let lighter = sorted.partition_point(|&weight| weight >= self.least);
-        let narrow = sorted[lighter..].chunk_by(|a, b| a == b).count() / STRATA;
+        let narrow = sorted[lighter..].chunk_by(|a, b| a == b).count() / tuning().cores.strata;
         let (mut heavier, mut added) = (0, 0);
         for (different, equal) in (1..).zip(sorted.chunk_by(|a, b| a == b)) {
             heavier += equal.len();
             added += usize::from(equal[0] < self.least);
-            let is_wide = added > narrow && heavier as f64 / different as f64 > DIVERSITY;
+            let is_wide = added > narrow && heavier as f64 / different as f64 > tuning().cores.diversity;
             if is_wide || added > 0 && heavier == sorted.len() {
                 self.least = equal[0];
                 return;
@@ -242,11 +242,11 @@ impl Descent {
                 self.lower = self.upper;
                 Phase::Over
             }
-            2.. if trims < TRIMS => Phase::Trim(core, trims),
-            2..=MINIMISED => {
+            2.. if trims < tuning().cores.trims => Phase::Trim(core, trims),
+            2.. if core.len() <= tuning().cores.minimised => {
                 // literals of low weight first: the remaining ones then have more weight
                 core.sort_by_key(|&literal| (self.weight(literal), literal));
-                Phase::Minimise(core, 0, MINIMISING)
+                Phase::Minimise(core, 0, tuning().cores.minimising)
             }
             _ => {
                 self.take(core);
@@ -328,7 +328,7 @@ impl Descent {
         }
         let more = counter.more_than(*bound, &mut self.sat);
         let (before, weight) = (*bound, *weight);
-        match self.sat.solve(&[!more], ticks.min(EXHAUSTING), stop) {
+        match self.sat.solve(&[!more], ticks.min(tuning().cores.exhausting), stop) {
             Verdict::Unsatisfiable => {
                 *bound += 1;
                 self.sat.add(&[more]);

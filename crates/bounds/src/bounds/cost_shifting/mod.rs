@@ -22,8 +22,8 @@ mod journal;
 mod layout;
 mod visit;
 
-use crate::bounds::tuning::cost_shifting::{DEVICE_POLL, DEVICE_WAVES, LAUNCH, PASSES};
-use crate::bounds::tuning::{DEVICE_SPEED, DEVICE_WORTHWHILE, MOST_BITS};
+use crate::bounds::tuning::cost_shifting::{DEVICE_POLL, DEVICE_WAVES, LAUNCH};
+use crate::bounds::tuning::{DEVICE_SPEED, MOST_BITS};
 use crate::certificate::Step;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
@@ -34,6 +34,7 @@ use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
 use crate::threads;
+use crate::tuning::tuning;
 pub(crate) use cuda::kernels;
 use cuda::{ShiftDevice, begin as begin_shift};
 use journal::Journal;
@@ -107,7 +108,7 @@ impl State {
             }
             self.before = self.constant;
         }
-        self.done |= self.passes >= PASSES;
+        self.done |= self.passes >= tuning().cost_shifting.passes;
     }
 }
 
@@ -156,7 +157,7 @@ impl Shift {
     /// shift with a journal stays on the host, because the journal needs the costs at each removal of a value.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>, always: bool) -> Shift {
         let (_, waves, work) = self.passes();
-        let pays = work >= DEVICE_WORTHWHILE.max(LAUNCH * waves as u64);
+        let pays = work >= tuning().general.device_worthwhile.max(LAUNCH * waves as u64);
         let fits = |gpu: &Gpu| gpu.budget().is_ok_and(|free| work.saturating_mul(size_of::<Cost>() as u64) <= free / 2);
         let wanted = |gpu: &&Arc<Gpu>| self.journal.is_none() && (always || pays && fits(gpu));
         self.gpu = gpu.filter(wanted).cloned();

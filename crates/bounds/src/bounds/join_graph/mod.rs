@@ -19,7 +19,7 @@ pub(crate) mod tables;
 
 use crate::bounds::moved::Moved;
 use crate::bounds::tuning::DEVICE_SPEED;
-use crate::bounds::tuning::join_graph::{DEVICE_POLL, LONG_PASSES, PASSES, POLL};
+use crate::bounds::tuning::join_graph::{DEVICE_POLL, POLL};
 use crate::certificate;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
@@ -31,6 +31,7 @@ use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::{Movable, NEVER};
 use crate::threads;
+use crate::tuning::tuning;
 pub(crate) use cuda::kernels;
 use cuda::{Graph as Device, begin as begin_graph};
 use rayon::prelude::*;
@@ -274,7 +275,8 @@ impl JoinGraph {
     }
 
     fn ends(&mut self, forward: bool) -> bool {
-        let most = if self.patience == Patience::Long { LONG_PASSES } else { PASSES };
+        let most =
+            if self.patience == Patience::Long { tuning().join_graph.long_passes } else { tuning().join_graph.passes };
         if !forward {
             return self.passes >= most;
         }

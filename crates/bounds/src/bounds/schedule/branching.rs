@@ -2,12 +2,10 @@
 
 use super::{BoundSchedule, Stage, is_behind, weight};
 use crate::bounds::search::{Begin, Search, Searcher, Steady};
-use crate::bounds::tuning::schedule::{
-    BEHIND, ENDING, FIRST_TURN, HOPELESS, LESS_TIME, LIGHT_PART, LIGHT_TIME, MORE_TIME, SEARCH_MEMORY, TRIED,
-};
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 
 /// What searches with a guaranteed share of the time have taken, and all other stages: nanoseconds, or work if runs
 /// must be repeatable. Work is no measure of time: a join graph's was found to take six times as long as a search's.
@@ -50,13 +48,13 @@ impl BoundSchedule {
         let (search, gain) = &self.searches[at];
         let (done, left) = (search.work_done(), search.work_left());
         let hopeless = match whose {
-            Steady::Light => done > TRIED && left / HOPELESS > done,
+            Steady::Light => done > tuning().schedule.tried && left / tuning().schedule.hopeless > done,
             Steady::Cores => is_behind(Some((search.lower_bound(), *gain)), self.best),
         };
         match whose {
-            _ if hopeless || self.gpu.is_some() => LESS_TIME,
-            Steady::Light if left <= done => MORE_TIME,
-            _ => LIGHT_TIME,
+            _ if hopeless || self.gpu.is_some() => tuning().schedule.less_time,
+            Steady::Light if left <= done => tuning().schedule.more_time,
+            _ => tuning().schedule.light_time,
         }
     }
 
@@ -68,16 +66,16 @@ impl BoundSchedule {
         let slow =
             [&self.plain, &self.shifted].into_iter().flatten().all(|strategy| is_behind(strategy.reached, self.best));
         let slow = slow && self.graphs.as_ref().is_none_or(|strategy| is_behind(strategy.reached, self.best));
-        let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
+        let planned = self.work.saturating_mul(if slow { tuning().schedule.behind } else { 1 });
         let due = |weight: u64| !plans || weight <= planned;
         while let Some(searcher) = self.searchers.pop() {
-            let (memory, journal) = (self.sizes.memory() / SEARCH_MEMORY, self.journal);
+            let (memory, journal) = (self.sizes.memory() / tuning().schedule.search_memory, self.journal);
             let begin = Begin { problem: &self.problem, ub, order: self.sizes.order()?, memory, journal };
             match (searcher.begin)(begin, stop) {
                 Ok(mut search) => {
                     self.reserve(memory);
                     self.gpu.iter().for_each(|gpu| search.use_device(gpu));
-                    return Some(Stage::Search(search, FIRST_TURN));
+                    return Some(Stage::Search(search, tuning().schedule.first_turn));
                 }
                 Err(Error::Stopped) => return None,
                 Err(refusal) => self.refusal = Some(refusal),
@@ -86,7 +84,7 @@ impl BoundSchedule {
         let weight = |at: usize| {
             let (search, gain) = &self.searches[at];
             match self.is_ending(&**search) {
-                true => search.work_done() / ENDING,
+                true => search.work_done() / tuning().schedule.ending,
                 false => weight(search.work_done(), Some((search.lower_bound(), *gain)), self.best),
             }
         };
@@ -101,7 +99,7 @@ impl BoundSchedule {
         if let Some(ub) = ub {
             search.tighten(ub);
         }
-        let work = search.work_done().max(FIRST_TURN);
+        let work = search.work_done().max(tuning().schedule.first_turn);
         Stage::Search(search, work)
     }
 
@@ -121,7 +119,7 @@ impl BoundSchedule {
         }
         let at = self.waiting(Steady::Light)?;
         let search = &self.searches[at].0;
-        let (done, left, part) = (search.work_done(), search.work_left(), self.work / LIGHT_PART);
+        let (done, left, part) = (search.work_done(), search.work_left(), self.work / tuning().schedule.light_part);
         (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
     }
 
@@ -133,7 +131,7 @@ impl BoundSchedule {
     /// Returns whether a search estimates that it needs at most [`ENDING`] times the work of all plans and its own so
     /// far. Its bound is no indicator: that of CELAR6-SUB2 is a third of the optimum after half of the work.
     fn is_ending(&self, search: &dyn Search) -> bool {
-        search.work_left() / ENDING <= self.work.saturating_add(search.work_done())
+        search.work_left() / tuning().schedule.ending <= self.work.saturating_add(search.work_done())
     }
 
     /// Returns whether a search is about to end.
@@ -174,7 +172,7 @@ mod tests {
         let (mut spent, mut owed, mut best) = (Spent::default(), 0, constant_bound(&problem));
         for _ in 0..40 {
             let waits = schedule.waiting(Steady::Light).is_some();
-            let owes = waits && spent.owes(Steady::Light, LIGHT_TIME);
+            let owes = waits && spent.owes(Steady::Light, tuning().schedule.light_time);
             let Some(stage) = schedule.next(None, spent, &stop) else { break };
             let is_light = stage.steady() == Some(Steady::Light);
             assert!(is_light || !owes, "{stage:?}");

@@ -8,8 +8,7 @@ use crate::bounds::cost_shifting::Shift;
 use crate::bounds::join_graph::{JoinGraph, Patience};
 use crate::bounds::shifting::{Between, Shifting};
 use crate::bounds::strategies::Graphs;
-use crate::bounds::tuning::DEVICE_WORTHWHILE;
-use crate::bounds::tuning::join_graph::{CHECKED_LARGEST, DEVICE_LARGEST, FIRST_Z, GROWTH, LARGEST, LEADING};
+use crate::bounds::tuning::join_graph::CHECKED_LARGEST;
 use crate::certificate;
 use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;
@@ -17,6 +16,7 @@ use crate::model::{Cost, Problem};
 use crate::order::{Method, Order};
 use crate::rng::mix;
 use crate::stop::Stop;
+use crate::tuning::tuning;
 use std::sync::Arc;
 
 /// A plan of the next graph.
@@ -90,7 +90,7 @@ impl GraphStrategy {
     ) -> Option<GraphStrategy> {
         let (problem, shift, order) = (problem.clone(), shift.clone(), sizes.order()?.clone());
         let fixed = sizes.fixed();
-        let begin = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { FIRST_Z }) - 1;
+        let begin = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { tuning().join_graph.first_z }) - 1;
         Some(GraphStrategy {
             problem,
             shift,
@@ -98,7 +98,11 @@ impl GraphStrategy {
             order,
             graphs,
             gpu: gpu.cloned(),
-            large: if device_use == DeviceUse::Shared { LARGEST } else { DEVICE_WORTHWHILE },
+            large: if device_use == DeviceUse::Shared {
+                tuning().join_graph.largest
+            } else {
+                tuning().general.device_worthwhile
+            },
             checked,
             left: None,
             z: begin,
@@ -174,8 +178,10 @@ impl GraphStrategy {
     fn grow(&self, problem: &Problem, ub: Option<Cost>, memory: u64, stop: &Stop) -> Result<Option<Grown>, Error> {
         let device = self.budget();
         let most = if self.checked { CHECKED_LARGEST } else { u64::MAX };
-        let on_host = |of: &Grown| of.plan.joint_entries <= LARGEST.min(most) && of.host_bytes <= memory;
-        let on_device = |of: &Grown| of.plan.joint_entries <= DEVICE_LARGEST.min(most) && of.bytes <= device;
+        let on_host =
+            |of: &Grown| of.plan.joint_entries <= tuning().join_graph.largest.min(most) && of.host_bytes <= memory;
+        let on_device =
+            |of: &Grown| of.plan.joint_entries <= tuning().join_graph.device_largest.min(most) && of.bytes <= device;
         let mut best: Option<Grown> = None;
         let mut z = self.z;
         loop {
@@ -188,7 +194,7 @@ impl GraphStrategy {
             let stuck = plan.z < z;
             let small = best.as_ref().map_or(self.entries, |best| best.plan.joint_entries);
             let fits = on_host(&grown) || on_device(&grown);
-            let enough = plan.exact || plan.joint_entries / GROWTH >= self.entries;
+            let enough = plan.exact || plan.joint_entries / tuning().join_graph.growth >= self.entries;
             let found = fits && (plan.exact || plan.joint_entries > small);
             if found {
                 best = Some(grown);
@@ -222,7 +228,8 @@ impl GraphStrategy {
     /// then along the first orders as long as no other strategy leads by much: the gain of the graphs is at least seven
     /// eighths of the gain that leads to `best`.
     pub fn is_brief(&self, best: Cost) -> bool {
-        let large = self.large == DEVICE_WORTHWHILE || self.entries.saturating_mul(GROWTH) >= self.large;
+        let large = self.large == tuning().general.device_worthwhile
+            || self.entries.saturating_mul(tuning().join_graph.growth) >= self.large;
         let begins = self.orders.tried == 0;
         let grows = begins && !self.last;
         let begin = self.shift.bound(self.problem.constant);
@@ -258,7 +265,7 @@ impl GraphStrategy {
             graph.free();
         }
         // the last graph continues until its work equals that of the other strategies
-        self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
+        self.work = if self.last { self.work.saturating_add(work) } else { work / tuning().join_graph.leading };
         let (before, gain) = self.reached.unwrap_or((bound, 0));
         if !self.last {
             self.orders.own = Some(bound);

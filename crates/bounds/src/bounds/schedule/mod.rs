@@ -19,11 +19,11 @@ use super::search::{Search, Searcher, Steady};
 use super::shifting::Between;
 use super::shifting::Shifting;
 use super::strategies::{Graphs, Strategies};
-use super::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
 use crate::elimination::{Gpu, Outcome, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
+use crate::tuning::tuning;
 pub use attempt::Attempt;
 use attempt::{Base, SparseStrategy};
 pub use branching::Spent;
@@ -101,7 +101,7 @@ impl Strategy {
 
 /// Returns the work of a strategy's last step, weighted by its distance from the lead.
 fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
-    work.saturating_mul(if is_behind(reached, best) { BEHIND } else { 1 })
+    work.saturating_mul(if is_behind(reached, best) { tuning().schedule.behind } else { 1 })
 }
 
 /// Returns whether a strategy or search would not take the lead by gaining as much again as last time.
@@ -200,7 +200,7 @@ impl BoundSchedule {
     pub(super) fn resume(&mut self, searches: Vec<Box<dyn Search>>) {
         for search in searches {
             self.searchers.retain(|searcher| searcher.name != search.name());
-            self.reserve(self.sizes.memory() / SEARCH_MEMORY);
+            self.reserve(self.sizes.memory() / tuning().schedule.search_memory);
             self.searches.push((search, 0));
         }
     }
@@ -273,7 +273,7 @@ impl BoundSchedule {
         let (first, long) = match &self.pending {
             Some(Stage::Run(_, plan)) => {
                 let first = self.sizes.affords(plan);
-                (first, first && self.gpu.is_none() && plan.work() > LONG_EXACT)
+                (first, first && self.gpu.is_none() && plan.work() > tuning().schedule.long_exact)
             }
             Some(Stage::Shift(shifting)) => {
                 let grows =
@@ -286,8 +286,8 @@ impl BoundSchedule {
             return Some(stage);
         }
         let searched = self.searches.iter().map(|(search, _)| search.work_done());
-        let so_far = searched.fold(self.work, u64::saturating_add).max(FIRST_TURN);
-        if !first && let Some(stage) = self.by_rows(ub, so_far / ROW, stop) {
+        let so_far = searched.fold(self.work, u64::saturating_add).max(tuning().schedule.first_turn);
+        if !first && let Some(stage) = self.by_rows(ub, so_far / tuning().schedule.row, stop) {
             return Some(stage);
         }
         if !first && let Some(stage) = self.search(ub, stop) {
@@ -426,7 +426,7 @@ impl BoundSchedule {
                     }
                 }
                 if let Some(strategy) = self.shifted.as_mut().filter(|_| self.gains) {
-                    strategy.sizes.follow(graphs.entries.saturating_mul(BEYOND));
+                    strategy.sizes.follow(graphs.entries.saturating_mul(tuning().schedule.beyond));
                 }
             }
         }
@@ -473,7 +473,7 @@ impl BoundSchedule {
         let (work, plan) = (outcome.value_bounds_work(), outcome.plan());
         let gap = ub.saturating_sub(attempt.lower_bound(outcome));
         let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
-        let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
+        let dear = self.backward.saturating_add(work) > self.forward.saturating_add(tuning().schedule.free);
         let large = plan.placement.table_bytes + plan.placement.peak_bytes > self.sizes.memory();
         if plan.exact || hopeless || dear || large {
             return None;

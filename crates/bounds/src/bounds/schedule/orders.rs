@@ -2,8 +2,8 @@
 //! scen06 the first order ends at 1710, another at 2472. One round of passes shows which order is better
 //! (results/notes/shifting.md), so several orders have a round each and the best of them continues.
 
-use crate::bounds::tuning::join_graph::{FIRST_ORDERS, ORDERS, WORTHWHILE};
 use crate::model::Cost;
+use crate::tuning::tuning;
 
 /// The next step after a round of passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,8 @@ impl Orders {
     /// Records the bound of a round over the last graph along an order, and returns what is next. `others` states
     /// whether other orders may follow.
     pub fn note(&mut self, bound: Cost, others: bool) -> Next {
-        let little = self.own.replace(bound).is_some_and(|own| bound - own <= bound.max(0) / WORTHWHILE);
+        let little =
+            self.own.replace(bound).is_some_and(|own| bound - own <= bound.max(0) / tuning().join_graph.worthwhile);
         if self.chosen || !others {
             self.chosen = true;
             if !little {
@@ -51,11 +52,11 @@ impl Orders {
         if leads {
             self.best = Some((bound, self.at));
         }
-        self.chosen = self.tried >= FIRST_ORDERS && leads;
+        self.chosen = self.tried >= tuning().join_graph.first_orders && leads;
         if self.chosen {
             return Next::Further;
         }
-        if self.tried == FIRST_ORDERS && !self.settled {
+        if self.tried == tuning().join_graph.first_orders && !self.settled {
             self.chosen = true;
             return self.along(at);
         }
@@ -64,7 +65,7 @@ impl Orders {
 
     fn another(&mut self) -> Next {
         self.chosen = false;
-        if self.tried >= ORDERS { Next::End } else { self.along(self.tried) }
+        if self.tried >= tuning().join_graph.orders { Next::End } else { self.along(self.tried) }
     }
 
     fn along(&mut self, at: u32) -> Next {
@@ -76,6 +77,7 @@ impl Orders {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tuning::JoinGraphTuning;
 
     /// Returns the numbers of the orders whose graphs are made, if the n-th order gains `gains[n]` in its first round
     /// and half as much in each further one.
@@ -100,21 +102,23 @@ mod tests {
 
     #[test]
     fn the_best_of_the_first_goes_on_and_a_later_one_only_where_it_is_better() {
-        let mut gains = vec![1000; ORDERS as usize];
+        let JoinGraphTuning { first_orders, orders, .. } = tuning().join_graph;
+        let mut gains = vec![1000; orders as usize];
         gains[3] = 2000;
         gains[11] = 3000;
         let all = walk(&gains, true);
-        let first: Vec<u32> = (0..FIRST_ORDERS).collect();
-        assert_eq!(all[..FIRST_ORDERS as usize], first);
-        assert_eq!(all[FIRST_ORDERS as usize..][..4], [3, FIRST_ORDERS, FIRST_ORDERS + 1, FIRST_ORDERS + 2]);
-        assert_eq!(all.last(), Some(&(ORDERS - 1)));
+        let first: Vec<u32> = (0..first_orders).collect();
+        assert_eq!(all[..first_orders as usize], first);
+        assert_eq!(all[first_orders as usize..][..4], [3, first_orders, first_orders + 1, first_orders + 2]);
+        assert_eq!(all.last(), Some(&(orders - 1)));
     }
 
     #[test]
     fn where_the_last_of_the_first_leads_it_goes_on_at_once() {
-        let mut gains = vec![1000; ORDERS as usize];
-        gains[FIRST_ORDERS as usize - 1] = 2000;
-        let all: Vec<u32> = (0..ORDERS).collect();
+        let JoinGraphTuning { first_orders, orders, .. } = tuning().join_graph;
+        let mut gains = vec![1000; orders as usize];
+        gains[first_orders as usize - 1] = 2000;
+        let all: Vec<u32> = (0..orders).collect();
         assert_eq!(walk(&gains, true), all);
     }
 

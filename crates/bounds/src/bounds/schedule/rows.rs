@@ -2,10 +2,10 @@
 
 use super::attempt::Attempt;
 use super::{BoundSchedule, Stage};
-use crate::bounds::tuning::schedule::SPARSE_MEMORY;
 use crate::elimination::{Plan, RowLimits};
 use crate::model::{Cost, FORBIDDEN};
 use crate::stop::Stop;
+use crate::tuning::tuning;
 
 impl BoundSchedule {
     /// Returns an elimination with sparse tables and at most `work` work, if the gap has become considerably smaller,
@@ -26,7 +26,7 @@ impl BoundSchedule {
             return None;
         }
         let base = self.rows.as_ref()?.base.clone();
-        let bytes = if work < u64::MAX { SPARSE_MEMORY } else { u64::MAX };
+        let bytes = if work < u64::MAX { tuning().schedule.sparse_memory } else { u64::MAX };
         let limits = RowLimits { bytes: bytes.min(self.sizes.memory()), work };
         let Some(plan) = Plan::by_rows(&base.problem, self.sizes.order()?, limit, limits, stop) else {
             self.rows = None;
