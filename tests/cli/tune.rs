@@ -11,8 +11,8 @@ fn listed() -> Result<Vec<(String, String)>> {
     let output = fangs().args(["devices", "--tune", "list"]).assert().success().get_output().stdout.clone();
     let text = String::from_utf8(output)?;
     let lines = text.lines().filter(|line| !line.starts_with(' '));
-    let pair = |line: &str| Some(line.split_once("  (")?.0.split_once('=')?);
-    Ok(lines.filter_map(|line| pair(line).map(|(name, default)| (name.into(), default.into()))).collect())
+    let pairs = lines.filter_map(|line| line.split_once("  (")?.0.split_once('='));
+    Ok(pairs.map(|(name, default)| (name.into(), default.into())).collect())
 }
 
 #[test]

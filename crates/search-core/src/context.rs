@@ -19,9 +19,8 @@ use crate::size::is_dense;
 use crate::stop::Stop;
 use crate::sum_space::SumSpace;
 use crate::threads;
-use crate::tuning::size::{
-    COPIED_CHAIN, LARGE_CHILD_WORK, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, LEAST_SWEEPS, ONE_STATE, VAST_SWEEP,
-};
+use crate::tuning::size::{LARGE_CHILD_WORK, LEAST_SWEEPS};
+use crate::tuning::tuning;
 use crate::value_tables::ValueTables;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -172,7 +171,8 @@ impl SearchContext {
         let choices = (0..n).filter(|&v| tables.domain(v) > 1 && tables.degree(v) > 0).count();
         let of_variable = |v: usize| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4);
         let sweep_work = (0..n).map(of_variable).sum();
-        let is_large = !has_rows || choices > LARGE_CLASS * classes.len() || sweep_work > LARGE_SWEEP;
+        let is_large =
+            !has_rows || choices > tuning().size.large_class * classes.len() || sweep_work > tuning().size.large_sweep;
         Ok(SearchContext {
             tables,
             graph,
@@ -209,14 +209,15 @@ impl SearchContext {
         let is_free = !request.one_driver && request.population.is_none() && !request.portable;
         let copied = match sums {
             _ if request.needs_tables => u64::MAX,
-            Some(_) => COPIED_CHAIN,
+            Some(_) => tuning().size.copied_chain,
             None if is_free && !request.has_heuristic && reducer.is_unreduced() && is_dense(network) => 0,
             None => u64::MAX,
         };
         let mut context = SearchContext::until(problem, copied, price, request.population, rng, stop)?;
         context.portable = request.portable;
-        context.size.is_vast = !context.size.has_rows || context.sweep_work > VAST_SWEEP && is_free;
-        let suits_one = context.is_large() && context.variables() >= ONE_STATE && !context.falls_into_parts();
+        context.size.is_vast = !context.size.has_rows || context.sweep_work > tuning().size.vast_sweep && is_free;
+        let suits_one =
+            context.is_large() && context.variables() >= tuning().size.one_state && !context.falls_into_parts();
         context.size.has_one_state = suits_one && request.population.is_none();
         context.origin = Some(reducer.clone());
         context.original.network = Some(network.clone());
@@ -267,7 +268,7 @@ impl SearchContext {
         let made = self.on_demand.forests.get(|| {
             let n = self.variables();
             let count = (1_000_000 / n.max(1)).clamp(8, 128) as u64;
-            let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
+            let largest = if self.is_large() { tuning().size.large_tree } else { u32::MAX };
             let forest =
                 |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.on_demand.forest_draw, k)), stop);
             // a forest of few edges is a sweep at a higher price

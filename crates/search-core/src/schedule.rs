@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::threads;
-use crate::tuning::schedule::{COLDER, HOT, SAMPLES, SETTLED_ROWS, STEEP, STEEP_HOT, STEEP_SHARE, WORTH_A_THREAD};
+use crate::tuning::schedule::WORTH_A_THREAD;
+use crate::tuning::tuning;
 use crate::value_tables::ValueTables;
 use smallvec::SmallVec;
 
@@ -32,7 +33,7 @@ impl Schedule {
         // samples at most 50000 variables, evenly
         let stride = tables.variables() / 50_000 + 1;
         let incidences: usize = (0..tables.variables()).step_by(stride).map(|v| tables.incidences(v).len()).sum();
-        let each = (SAMPLES / incidences.max(1)).clamp(1, 8);
+        let each = (tuning().schedule.samples / incidences.max(1)).clamp(1, 8);
         let mut looked_at = 0.0f64;
         let mut note = |row: &[i32]| -> f64 {
             let soft = || row.iter().filter(|&&cost| cost < tables.hard);
@@ -82,7 +83,7 @@ impl Schedule {
     /// ones 319363 (best of 8).
     pub fn narrowed(self, tables: &ValueTables, samples: &[&[u16]], cold: f64) -> Schedule {
         let mut gaps: Vec<Vec<f64>> = Vec::new();
-        let stride = tables.variables() * samples.len() / SETTLED_ROWS + 1;
+        let stride = tables.variables() * samples.len() / tuning().schedule.settled_rows + 1;
         for values in samples {
             for v in (0..tables.variables()).step_by(stride).filter(|&v| tables.domain(v) > 1) {
                 let mut row = vec![0; tables.width[v] as usize];
@@ -110,10 +111,14 @@ impl Schedule {
             high.exp()
         };
         let end = solve(cold, self.cold);
-        let narrowed = match end < STEEP * solve(cold * STEEP_SHARE, self.cold / 2.0) {
-            true => Schedule { hot: solve(STEEP_HOT, self.cold), cold: solve(cold * COLDER, 0.4 * self.cold) },
-            false => Schedule { hot: solve(HOT, self.cold), cold: end },
-        };
+        let narrowed =
+            match end < tuning().schedule.steep * solve(cold * tuning().schedule.steep_share, self.cold / 2.0) {
+                true => Schedule {
+                    hot: solve(tuning().schedule.steep_hot, self.cold),
+                    cold: solve(cold * tuning().schedule.colder, 0.4 * self.cold),
+                },
+                false => Schedule { hot: solve(tuning().schedule.hot, self.cold), cold: end },
+            };
         // if almost all values tie, nothing is ever excited and both ends are equal: such samples are ignored
         if narrowed.hot > narrowed.cold { narrowed } else { self }
     }

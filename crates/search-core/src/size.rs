@@ -3,7 +3,8 @@
 use super::elite::LONGEST;
 use super::quadratic::is_form;
 use crate::model::{Network, Problem};
-use crate::tuning::size::{DENSE, VAST};
+use crate::tuning::size::VAST;
+use crate::tuning::tuning;
 
 /// Returns whether a network is so large that its first solution comes from passes over all functions.
 pub fn suits_passes(network: &Network) -> bool {
@@ -17,7 +18,7 @@ pub fn suits_passes(network: &Network) -> bool {
 
 /// Returns whether a network is a quadratic form with enough terms to be searched as one, without tables.
 pub fn is_dense(network: &Network) -> bool {
-    let is_large = network.functions().len() >= DENSE * network.domains().len() && suits_passes(network);
+    let is_large = network.functions().len() >= tuning().size.dense * network.domains().len() && suits_passes(network);
     is_large && is_form(network) && !network.forbids()
 }
 

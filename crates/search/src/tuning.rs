@@ -4,8 +4,9 @@
 
 use fangs_base::tuning::Area;
 
-/// The tuned values of the search, of the bounds and of the drivers.
-pub static AREAS: [&Area; 3] = [&AREA, &fangs_bounds::tuning::AREA, &fangs_drivers::tuning::AREA];
+/// The tuned values of the search, and of the crates below it that have some.
+pub static AREAS: [&Area; 4] =
+    [&AREA, &fangs_bounds::tuning::AREA, &fangs_search_core::tuning::AREA, &fangs_drivers::tuning::AREA];
 
 fangs_base::tuning! {
     "search";
