@@ -2,7 +2,8 @@
 //! any thread between two reads of the flag in each command and method, and how late runs end whose time limit is
 //! reached during any phase.
 //!
-//! `cargo bench --features fault-injection --bench stop -- [VARIABLES]`. Processor time is measured, so that a busy machine changes little.
+//! `cargo bench --features fault-injection --bench stop -- [VARIABLES]`. Processor time is measured, so that a busy
+//! machine changes little.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

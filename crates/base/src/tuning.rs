@@ -2,8 +2,8 @@
 //!
 //! A process has one set of values, which [`Area::install`] sets before a run begins; a run without it has the
 //! defaults. The values are global, because handing them down would add a parameter to every function between a command
-//! and the code that needs one of some hundred values. A read is one load and one branch. Inner loops read a value once,
-//! before they begin; values that a compiler must know (sizes of arrays, blocks of kernels) stay constants.
+//! and the code that needs one of some hundred values. A read is one load and one branch. Inner loops read a value
+//! once, before they begin; values that a compiler must know (sizes of arrays, blocks of kernels) stay constants.
 
 use crate::error::Error;
 use crate::text::names;
@@ -83,7 +83,8 @@ pub struct Field {
     pub about: &'static str,
     /// The unit.
     pub unit: &'static str,
-    /// The rows or the paper that chose the default: `text` if `about` has the measurement, `estimate` if there is none.
+    /// The rows or the paper that chose the default: `text` if `about` has the measurement, `estimate` if there is
+    /// none.
     pub source: &'static str,
     /// The default.
     pub default: String,

@@ -1,5 +1,5 @@
-//! The tuned values of the drivers except annealing. Values that each step of a walk reads, sizes that kernels share and
-//! lists are constants, in [`crate::constants`].
+//! The tuned values of the drivers except annealing. Values that each step of a walk reads, sizes that kernels share
+//! and lists are constants, in `constants.rs`.
 //!
 //! "Work" is about one nanosecond of one CPU core; on a device it is the work of the CPU in the same time.
 
