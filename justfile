@@ -101,6 +101,7 @@ wheel-test:
     PYTHONPATH=target/wheel-test python -c "import fangs; \
         net = fangs.Network([2]); net.add([0], [3, 1]); run = net.solve(time=5); list(run); \
         assert run.result().cost == 1"
+    PYTHONPATH=target/wheel-test python -m fangs solve examples/potts-20x20.wcsp --rounds 20
 
 # the container image
 image:

@@ -22,6 +22,17 @@
 //! The items of this crate are kept stable. The crates below (`fangs-search`, `fangs-elimination`, …) offer more, but
 //! may change.
 
+#[cfg(feature = "cli")]
+mod cli;
+
+/// The `fangs` command, which the program and the Python package run.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod command {
+    pub use crate::cli::guard::Allocator;
+    pub use crate::cli::invocation::Invocation;
+}
+
 pub use fangs_base::{Error, VERSION};
 
 /// The stop flag, which any thread sets and every long call reads.

@@ -45,7 +45,7 @@ impl Rows {
     }
 }
 
-/// The heuristic `heuristics/table.cuh` on the CPU; `KIND` is its index in the enumeration there.
+/// The heuristic `kernels/table.cuh` on the CPU; `KIND` is its index in the enumeration there.
 struct Table<const KIND: u8>(Arc<Rows>);
 
 const TURNED: u8 = 1;

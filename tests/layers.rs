@@ -121,3 +121,33 @@ fn unclear_phrases_are_found() {
     let text = "let so_many = 1; // as it is\n    /// The same, sorted.\n//! so many bytes";
     assert_eq!(unclear(Path::new("a.rs"), text), ["a.rs:2: / The same", "a.rs:3: so many"]);
 }
+
+/// Returns the embedded files, from the package's root, that lie outside the folder of their crate.
+fn embedded_from_elsewhere(path: &Path, text: &str) -> Vec<PathBuf> {
+    let depth = if path.starts_with("crates") { 2 } else { usize::from(!path.starts_with("src")) };
+    let mut found = Vec::new();
+    for call in text.split("include_str!(\"").skip(1).chain(text.split("include_bytes!(\"").skip(1)) {
+        let mut place: PathBuf = path.parent().unwrap_or(path).into();
+        for part in Path::new(call.split('"').next().unwrap_or_default()) {
+            if part == ".." { drop(place.pop()) } else { place.push(part) }
+        }
+        if place.iter().take(depth).ne(path.iter().take(depth)) {
+            found.push(place);
+        }
+    }
+    found
+}
+
+/// A crate that embeds other files cannot be published.
+#[test]
+fn crates_embed_files_of_their_own_folders() {
+    for (path, text) in files(&["crates", "heuristics", "kernels", "src"]) {
+        let found = embedded_from_elsewhere(&path, code(&path, &text));
+        assert!(found.is_empty() || path.ends_with("tests.rs"), "{} embeds {found:?}", path.display());
+    }
+    let found = embedded_from_elsewhere(
+        Path::new("kernels/src/lib.rs"),
+        "include_str!(\"../a.cu\") include_str!(\"../../b/c\")",
+    );
+    assert_eq!(found, [PathBuf::from("b/c")]);
+}

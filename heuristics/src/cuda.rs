@@ -1,4 +1,4 @@
-//! The source that is compiled for a heuristic: its own source, `heuristics/network.cuh`, and trajectories of FANG
+//! The source that is compiled for a heuristic: its own source, `kernels/network.cuh`, and trajectories of FANG
 //! passes (`kernels/trajectory.cuh`).
 
 use super::{INPUTS, ValueHeuristic};
@@ -6,7 +6,7 @@ use crate::device::Source;
 use crate::device::shared::constants;
 use crate::elimination::terms;
 use crate::fang::cuda::Shape;
-use crate::kernels;
+use crate::texts::HEURISTICS;
 use crate::value_tables;
 
 /// Largest number of members of a neighbourhood's group.
@@ -46,6 +46,6 @@ pub fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide
 
 /// Returns an instance for a reduced problem of medium size, of a heuristic that has a source.
 pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
-    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| kernels::source("trajectory.cuh"));
+    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| HEURISTICS.source("trajectory.cuh"));
     source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
 }

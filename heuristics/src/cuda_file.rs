@@ -1,4 +1,4 @@
-//! Heuristics that users write in CUDA alone: a source for `heuristics/network.cuh`, compiled at run time.
+//! Heuristics that users write in CUDA alone: a source for `kernels/network.cuh`, compiled at run time.
 
 use super::{INPUTS, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device;
@@ -6,9 +6,9 @@ use crate::device::{DeviceError, Source};
 use crate::error::Error;
 use crate::files;
 use crate::files::LARGEST_TEXT;
-use crate::kernels;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::texts::HEURISTICS;
 use std::path::Path;
 
 /// A heuristic of a `.cuh` file, which runs on devices only.
@@ -71,7 +71,7 @@ impl ValueHeuristic for FromCuda {
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::own(&*self.file, &*self.text))
+        Some(HEURISTICS.own(&*self.file, &*self.text))
     }
 }
 
@@ -84,7 +84,7 @@ impl Neighbourhood for InText {
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::own("groups", ""))
+        Some(HEURISTICS.own("groups", ""))
     }
 }
 

@@ -4,8 +4,8 @@
 use super::cuda::MEMBERS;
 use super::{Neighbourhood, View};
 use crate::device::Source;
-use crate::kernels;
 use crate::rng::Rng;
+use crate::texts::HEURISTICS;
 
 /// A neighbourhood of ejection chains. A random variable takes another value. The variables of the functions whose
 /// costs rise then take their cheapest values, those of the largest increase first, and so on.
@@ -54,7 +54,7 @@ impl Neighbourhood for Ejection {
 
     fn cuda(&self) -> Option<Source> {
         let Ejection { breadth, longest } = self;
-        let mut source = kernels::including("ejection.cuh");
+        let mut source = HEURISTICS.including("ejection.cuh");
         source.text.push_str(&format!("typedef Ejection<{breadth}, {longest}> Groups;\n"));
         (*longest <= MEMBERS).then_some(source)
     }

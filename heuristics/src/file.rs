@@ -4,9 +4,9 @@ use super::language::{Heuristic, Scratch, Table};
 use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
 use crate::error::Error;
-use crate::kernels;
 use crate::model::Network;
 use crate::stop::Stop;
+use crate::texts::HEURISTICS;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -73,7 +73,7 @@ impl ValueHeuristic for FromFile {
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::own(self.heuristic.file(), self.heuristic.cuda("Heuristic")))
+        Some(HEURISTICS.own(self.heuristic.file(), self.heuristic.cuda("Heuristic")))
     }
 
     fn tables(&self) -> Vec<&Table> {

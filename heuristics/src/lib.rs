@@ -23,6 +23,7 @@ mod inputs;
 pub mod language;
 mod list;
 mod template;
+mod texts;
 mod view;
 
 // The areas of other crates, by the names that they have in every crate.
@@ -40,6 +41,7 @@ pub use file::FromFile;
 pub use inputs::{INPUTS, Input, Inputs, Kind, Needs};
 pub use list::*;
 pub use template::template;
+pub use texts::TEXTS;
 pub use view::{Origin, View};
 
 use crate::device::Source;
@@ -87,7 +89,7 @@ pub trait ValueHeuristic: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns the heuristic's CUDA source for `heuristics/network.cuh`, or `None` if there is none. Its weights must
+    /// Returns the heuristic's CUDA source for `kernels/network.cuh`, or `None` if there is none. Its weights must
     /// equal those of [`weigh`](Self::weigh) to the last bit. It has only the inputs of [`needs`](Self::needs).
     fn cuda(&self) -> Option<Source> {
         None

@@ -1,7 +1,7 @@
 //! The files that `fangs heuristics new` writes.
 
 use crate::Error;
-use crate::kernels::TEXTS;
+use crate::kernels;
 use crate::terminal::path as shown;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     })?;
     let file = format!("heuristics/src/list/{module}.rs");
     let device = format!("heuristics/{module}.cuh");
-    let known = TEXTS.iter().any(|(known, _)| *known == format!("{module}.cuh"));
+    let known = super::TEXTS.iter().chain(kernels::TEXTS).any(|(known, _)| *known == format!("{module}.cuh"));
     if known || super::find(name).is_some() || path(&file).exists() || path(&device).exists() {
         return Err(Error::Usage(format!("{name}: there is such a heuristic, or a module of that name")));
     }

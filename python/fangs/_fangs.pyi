@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, NoReturn, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ __all__ = [
     "Run",
     "Solutions",
     "__version__",
+    "command",
     "decide",
     "read",
     "reads",
@@ -741,6 +742,9 @@ def reads(
     precision: int | None = None,
 ) -> Network:
     """Reads a network from a text; ``name`` is its name in messages. The other arguments are those of ``read``."""
+
+def command(arguments: Sequence[str], program: Sequence[str]) -> NoReturn:
+    """Runs the command ``fangs`` and ends the process. ``program`` are the words that run it in another process."""
 
 def decide(
     path: _Path,

@@ -3,6 +3,7 @@
 //! Every computation releases Python's global interpreter lock. Ctrl-C is checked between events, and during other
 //! work, which runs on a separate thread (`wait`).
 
+mod command;
 mod draft;
 mod error;
 mod event;
@@ -21,6 +22,8 @@ mod wait;
 /// The classes and functions of the package `fangs` that are written in Rust.
 #[pyo3::pymodule]
 mod _fangs {
+    #[pymodule_export]
+    use super::command::command;
     #[pymodule_export]
     use super::event::{Event, Result};
     #[pymodule_export]

@@ -5,6 +5,7 @@ mod flags;
 mod kept;
 mod report;
 
+use super::invocation::Invocation;
 use super::output::Rows;
 use super::{Exit, output, signals, values, worker};
 use case::Case;
@@ -27,7 +28,6 @@ pub use flags::{Config, DcopFlags, TreeChoice};
 use kept::Kept;
 use report::{Assignment, Limited, Messages, Report, Tree};
 use serde::Serialize;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -208,10 +208,9 @@ fn over_tcp(config: &Config, case: &Case, plan: &Plan, tree: &PseudoTree, stop: 
         let more = if own.len() > NAMED { format!(", … {} in all", own.len()) } else { String::new() };
         format!("{}{more}", own[..own.len().min(NAMED)].join(", "))
     });
-    let cannot = |source| Error::Agent(format!("the program of agent processes is not found: {source}"));
-    let program = std::env::current_exe().map_err(cannot)?;
+    let again = Invocation::again()?;
     let start = || {
-        let mut command = Command::new(&program);
+        let mut command = again();
         let _ = command.arg("dcop-agent");
         command
     };

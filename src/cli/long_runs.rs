@@ -2,6 +2,7 @@
 
 use super::help;
 use super::input::Input;
+use super::invocation::Invocation;
 use super::output::{self, Files};
 use super::ranks::Ranks;
 use super::values::{self, Stopping};
@@ -182,6 +183,6 @@ fn command() -> String {
         true => word,
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words = Invocation::arguments().into_iter().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
     std::iter::once("fangs".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }

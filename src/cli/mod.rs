@@ -1,4 +1,4 @@
-//! The command line: one file per command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
+//! The command line: one file per command. [`Invocation`] is what the program and the Python package run. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
 mod bench_fang;
@@ -22,6 +22,7 @@ mod help;
 pub mod heuristics;
 pub mod info;
 mod input;
+pub mod invocation;
 mod leave;
 mod long_runs;
 pub mod manual;
@@ -44,11 +45,13 @@ use clap::{Parser, Subcommand};
 use fangs_base::Error;
 use fangs_base::stop::{Cause, Stop};
 use fangs_base::terminal;
+use fangs_base::threads;
 use fangs_base::tuning::Setting;
 use fangs_report::{Recorder, end_progress};
 use fangs_search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
-
+use invocation::Invocation;
 use leave::leave;
+use std::time::Instant;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop when they meet
 ///
@@ -182,15 +185,58 @@ impl Exit {
     }
 }
 
+/// Runs the command that the process was started with and ends the process.
+fn main(started: Instant) -> ! {
+    guard::prepare();
+    #[allow(unsafe_code, reason = "a setting of the driver")]
+    // SAFETY: no other thread of this process reads its environment yet.
+    unsafe {
+        fangs_device::want_few_queues();
+    }
+    let code = match threads::caught(|| run(flags(), started)) {
+        Ok(Ok(exit)) => exit.code(),
+        Ok(Err(error)) => fail(&error),
+        // already reported by the panic hook
+        Err(_) => 1,
+    };
+    end(code)
+}
+
+fn run(flags: Flags, started: Instant) -> Result<Exit, Error> {
+    if tune::apply(&flags.tune)? {
+        return Ok(Exit::Done);
+    }
+    match flags.command {
+        Command::Solve(flags) => solve::run(flags.try_into()?, started),
+        Command::Bound(flags) => bound::run(flags.try_into()?, started),
+        Command::Info(flags) => info::run(flags.try_into()?, started),
+        Command::Check(flags) => check::run(flags.try_into()?, started),
+        Command::Convert(flags) => convert::run(flags.try_into()?, started),
+        Command::Explain(flags) => explain::run(flags.try_into()?, started),
+        Command::Diff(flags) => diff::run(flags.try_into()?, started),
+        Command::Marginals(flags) => marginals::run((*flags).try_into()?, started),
+        Command::Decide(flags) => decide::run(flags.try_into()?, started),
+        Command::Generate(flags) => generate::run(flags, started),
+        Command::Plot(flags) => plot::run(flags),
+        Command::Heuristics(flags) => heuristics::run(flags, started),
+        Command::Dcop(flags) => dcop::run(flags.try_into()?, started),
+        Command::DcopAgent => dcop::serve(),
+        Command::Devices(flags) => devices::run(flags),
+        Command::Bench(flags) => bench::run(flags, started),
+        Command::Completions(flags) => manual::completions(flags),
+        Command::Man(flags) => manual::man(flags),
+    }
+}
+
 /// Ends the process when all files are written and closed.
-pub fn end(code: u8) -> ! {
+fn end(code: u8) -> ! {
     end_progress();
     signals::tell_gaps();
     signals::end(code)
 }
 
 /// Prints an error and returns its exit code: 2 for input and usage, 3 if stopped, otherwise 1.
-pub fn fail(error: &Error) -> u8 {
+fn fail(error: &Error) -> u8 {
     use std::io::Write;
     end_progress();
     // a closed standard error cannot be reported
@@ -208,8 +254,8 @@ fn stopped_by(stop: &Stop) -> StoppedBy {
 }
 
 /// Parses the command line; ends the process on errors and after help.
-pub fn flags() -> Flags {
-    let arguments = usage::joined(std::env::args_os().collect());
+fn flags() -> Flags {
+    let arguments = usage::joined(Invocation::arguments());
     Flags::try_parse_from(&arguments).unwrap_or_else(|error| usage::refuse(&error, &arguments))
 }
 

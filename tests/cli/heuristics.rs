@@ -143,7 +143,7 @@ fn try_compares() -> Result {
 #[test]
 fn new_writes_into_the_sources() -> Result {
     let folder = tempfile::tempdir()?;
-    for file in ["heuristics/src/list.rs", "heuristics/src/list/swap.rs", "heuristics/network.cuh"] {
+    for file in ["heuristics/src/list.rs", "heuristics/src/list/swap.rs", "kernels/network.cuh"] {
         let target = folder.path().join(file);
         std::fs::create_dir_all(target.parent().ok_or("no folder")?)?;
         let _ = std::fs::copy(format!("{}/{file}", env!("CARGO_MANIFEST_DIR")), target)?;

@@ -2,7 +2,7 @@
 //!
 //! Each variable is a point, its possibilities are the other cells of the j x j square around it. The rating of a cell
 //! is the sum of its Manhattan distances to the goals of the point, whose number is the load. `examples/manhattan.rs`
-//! runs it on the CPU, `fangs bench fang` on both; `heuristics/manhattan.cuh` is its device side.
+//! runs it on the CPU, `fangs bench fang` on both; `kernels/manhattan.cuh` is its device side.
 
 use super::{Active, LocalHeuristic, State};
 use crate::rng::Rng;

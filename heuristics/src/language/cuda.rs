@@ -5,15 +5,15 @@ use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Id, Node};
 use crate::INPUTS;
 use crate::device::Source;
-use crate::kernels;
+use crate::texts::HEURISTICS;
 use std::fmt::Write;
 
 /// Returns the source of an example, for tests without a device.
 pub fn sources() -> Vec<Source> {
-    let example = include_str!("../../../heuristics/boltzmann.toml");
+    let example = include_str!("../../boltzmann.toml");
     let heuristic = Heuristic::parse("boltzmann.toml", example, &[]);
     let text = heuristic.map_or_else(|error| format!("#error {error}\n"), |heuristic| heuristic.cuda("Example"));
-    vec![kernels::own("heuristic.cu", text)]
+    vec![HEURISTICS.own("heuristic.cu", text)]
 }
 
 impl Heuristic {

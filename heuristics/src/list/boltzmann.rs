@@ -1,7 +1,7 @@
 //! The heat bath.
 
 use crate::device::Source;
-use crate::kernels;
+use crate::texts::HEURISTICS;
 use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
 /// A heuristic that weights values by exp(-cost / temperature).
@@ -27,7 +27,7 @@ weights, without other heuristics, and is much faster."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::source("boltzmann.cuh"))
+        Some(HEURISTICS.source("boltzmann.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -3,9 +3,9 @@
 
 use super::min_conflicts::as_min_conflicts;
 use crate::device::Source;
-use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
+use crate::texts::HEURISTICS;
 use crate::{Neighbourhood, Start, ValueHeuristic, View};
 
 /// Min-conflicts with Kempe chains, starting from colors that are used least.
@@ -67,7 +67,8 @@ const LONGEST: usize = 16;
 impl Neighbourhood for Kempe {
     fn cuda(&self) -> Option<Source> {
         Some(
-            kernels::including("kempe.cuh")
+            HEURISTICS
+                .including("kempe.cuh")
                 .agrees("Groups::CANDIDATES", CANDIDATES as u32)
                 .agrees("Groups::LONGEST", LONGEST as u32),
         )

@@ -1,7 +1,7 @@
 //! Penalties by frequency, the long-term memory of tabu search (Glover: "Tabu search, part I", 1989).
 
 use crate::device::Source;
-use crate::kernels;
+use crate::texts::HEURISTICS;
 use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
 /// A heat bath in which values cost more the longer the variable has had them.
@@ -29,7 +29,7 @@ often; cheapest values are still found, as penalties fall with the temperature."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::source("frequency.cuh"))
+        Some(HEURISTICS.source("frequency.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -1,7 +1,7 @@
 //! Min-conflicts (Minton, Johnston, Philips, Laird: "Minimizing conflicts", 1992).
 
 use crate::device::Source;
-use crate::kernels;
+use crate::texts::HEURISTICS;
 use crate::{Inputs, Needs, ValueHeuristic};
 
 /// A heuristic in which variables in conflict take a cheapest value.
@@ -63,7 +63,7 @@ cost least under the others' values; now and then, one time in 128, any other."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::source("min_conflicts.cuh").agrees("Heuristic::BEST", BEST))
+        Some(HEURISTICS.source("min_conflicts.cuh").agrees("Heuristic::BEST", BEST))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -2,7 +2,7 @@
 //! specification dependencies", 2001).
 
 use crate::device::Source;
-use crate::kernels;
+use crate::texts::HEURISTICS;
 use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
 /// A heuristic that weights values by the cost to go of the mini-buckets.
@@ -27,7 +27,7 @@ exp(-rating / temperature). Before the first mini-buckets are done it is a heat 
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::source("mini_bucket.cuh"))
+        Some(HEURISTICS.source("mini_bucket.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -2,9 +2,9 @@
 
 use super::min_conflicts::as_min_conflicts;
 use crate::device::Source;
-use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
+use crate::texts::HEURISTICS;
 use crate::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 
 /// Min-conflicts, with proposals that enter photographs by their weight relative to those in conflict with them.
@@ -91,7 +91,7 @@ struct Insert;
 
 impl Neighbourhood for Insert {
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::including("satellite.cuh").agrees("Groups::CANDIDATES", CANDIDATES as u32))
+        Some(HEURISTICS.including("satellite.cuh").agrees("Groups::CANDIDATES", CANDIDATES as u32))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {

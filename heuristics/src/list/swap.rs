@@ -1,9 +1,9 @@
 //! Assignment and scheduling: two variables exchange their values.
 
 use crate::device::Source;
-use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
+use crate::texts::HEURISTICS;
 use crate::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 
 /// A heat bath with exchanges of two variables' values.
@@ -57,7 +57,7 @@ pub struct Exchange;
 
 impl Neighbourhood for Exchange {
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::including("exchange.cuh"))
+        Some(HEURISTICS.including("exchange.cuh"))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {

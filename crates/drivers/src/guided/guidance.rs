@@ -39,7 +39,7 @@ impl MiniBucketGuidance {
 }
 
 device_structs! {
-    /// The struct `Guidance` of `heuristics/network.cuh`.
+    /// The struct `Guidance` of `kernels/network.cuh`.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct GuidanceArgument as "Guidance" {
         order: u64,

@@ -1,4 +1,4 @@
-//! A problem on a device, and the kernel source that weighs its values: `heuristics/network.cuh`.
+//! A problem on a device, and the kernel source that weighs its values: `kernels/network.cuh`.
 
 use super::arguments::{BatchArgument, TrajectoryProgress};
 use super::guidance::{GuidanceArgument, GuidanceOnDevice};
@@ -24,7 +24,7 @@ const OWN: usize = 2;
 const MEMBER: usize = 3;
 
 device_structs! {
-    /// The struct `NetworkProblem` of `heuristics/network.cuh`.
+    /// The struct `NetworkProblem` of `kernels/network.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct NetworkProblem as "NetworkProblem" {
         core: CoreArgument,

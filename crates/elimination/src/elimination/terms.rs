@@ -18,7 +18,7 @@ enum Kind {
 }
 
 device_structs! {
-    /// A table that contributes to the costs of a variable's values (`heuristics/network.cuh`: Term).
+    /// A table that contributes to the costs of a variable's values (`kernels/network.cuh`: Term).
     #[derive(Clone, Copy, Debug)]
     pub struct Term as "Term" {
         /// Index of the entry in which all variables have value 0, among costs or messages.
@@ -167,7 +167,7 @@ mod tests {
     use crate::rng::Rng;
     use std::sync::Arc;
 
-    /// Returns the sum of the terms that `heuristics/network.cuh` computes.
+    /// Returns the sum of the terms that `kernels/network.cuh` computes.
     fn rise(made: &Terms<'_>, entries: &[Cost], variable: usize, value: u64, assignment: &[u32]) -> Cost {
         let (mut sum, mut sent) = (0, 0);
         for term in &made.terms[made.begin[variable] as usize..made.begin[variable + 1] as usize] {

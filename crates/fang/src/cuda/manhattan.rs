@@ -1,4 +1,4 @@
-//! Points on a plane, on a device: the host's side of `heuristics/manhattan.cuh`.
+//! Points on a plane, on a device: the host's side of `kernels/manhattan.cuh`.
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 

@@ -4,7 +4,7 @@
 //! To run a domain on the device after it runs on the CPU (see the crate's documentation):
 //!
 //! 1. Write its heuristics in CUDA: structs with the functions that `kernels/fang.cuh` lists, one for each type of
-//!    variable, that read a state's words and a `Problem`. `heuristics/table.cuh` is the simplest example.
+//!    variable, that read a state's words and a `Problem`. `kernels/table.cuh` is the simplest example.
 //! 2. Implement [`Domain`]: the source, the heuristics of the types, the content of the problem, and the conversion of
 //!    a state to words and back.
 //! 3. Make a [`Population`] of states and call [`Population::expand`].

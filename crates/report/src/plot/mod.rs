@@ -153,7 +153,7 @@ fn internal(what: &dyn std::fmt::Display) -> Error {
     Error::Internal(format!("the chart cannot be drawn: {what}"))
 }
 
-const FONT: &[u8] = include_bytes!("../../../../assets/DejaVuSans-Latin.ttf");
+const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-Latin.ttf");
 const FONT_FAMILY: &str = "DejaVu Sans";
 /// Three pixels per unit: sharp on current screens, and in print across a column.
 const PNG_SCALE: f32 = 3.0;
