@@ -1,7 +1,7 @@
 //! Bucket elimination and mini-buckets on published instances, if these are present.
 
 use fangs_base::stop::Stop;
-use fangs_bounds::bounds::{SizeSchedule, constant_bound};
+use fangs_bounds::bounds::{BoundChoice, Bounder, BounderOptions, Stage, constant_bound};
 use fangs_bounds::reduce::Reducer;
 use fangs_elimination::elimination::{Limits, Outcome, Plan, Progress, Run};
 use fangs_elimination::order::{Method, best_order, best_orders};
@@ -56,11 +56,15 @@ fn bucket_elimination_proves_the_published_optima() {
 fn mini_buckets_climb_to_the_optimum() {
     let Some(problem) = read("spot5/404.wcsp.xz") else { return };
     let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &Stop::new());
-    let mut sizes = SizeSchedule::new(orders, 1 << 30, None).exact_work(0);
+    let (choice, memory) = (BoundChoice::Mbe, 1 << 30);
+    let mut bounder = Bounder::new(BounderOptions { choice, memory, exact_work: Some(0), ..BounderOptions::default() });
+    bounder.follow(orders);
     let mut best = constant_bound(&problem);
-    while let Some(step) = sizes.next(&problem, None, &Stop::new()).expect("the flag is not set") {
-        let (name, work) = (step.name(), step.work());
-        let outcome = run(&problem, step);
+    while let Some(stage) = bounder.choose(&problem, None, &Stop::new()) {
+        let Stage::Run(attempt, plan) = stage else { panic!("{stage:?} is no elimination") };
+        let (name, work) = (plan.name(), plan.work());
+        let outcome = run(&problem, plan);
+        let _ = bounder.eliminated(&attempt, &outcome, problem.top, &Stop::new());
         println!("{name}: {} ({work} joint entries)", outcome.lower_bound());
         assert!(outcome.lower_bound() <= 114);
         best = best.max(outcome.lower_bound());

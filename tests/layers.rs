@@ -129,7 +129,11 @@ fn embedded_from_elsewhere(path: &Path, text: &str) -> Vec<PathBuf> {
     for call in text.split("include_str!(\"").skip(1).chain(text.split("include_bytes!(\"").skip(1)) {
         let mut place: PathBuf = path.parent().unwrap_or(path).into();
         for part in Path::new(call.split('"').next().unwrap_or_default()) {
-            if part == ".." { drop(place.pop()) } else { place.push(part) }
+            if part == ".." {
+                let _ = place.pop();
+            } else {
+                place.push(part);
+            }
         }
         if place.iter().take(depth).ne(path.iter().take(depth)) {
             found.push(place);

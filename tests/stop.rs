@@ -3,7 +3,7 @@
 
 use fangs_base::Error;
 use fangs_base::stop::{Stop, Watch};
-use fangs_bounds::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, constant_bound};
+use fangs_bounds::bounds::{Bounder, BounderOptions, Stage, constant_bound};
 use fangs_bounds::reduce::Reducer;
 use fangs_elimination::elimination::{Progress, Run};
 use fangs_elimination::order::{Method, best_orders};
@@ -44,22 +44,23 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
     }
     let orders = best_orders(&problem, &Method::ALL.map(|(_, method)| method), 1, 4, 2, stop);
     stop.check()?;
-    let sizes =
-        SizeSchedule::new(orders, 1 << 26, None).exact_work(if choice == BoundChoice::Be { u64::MAX } else { 0 });
-    let mut schedule = BoundSchedule::new(&problem, sizes, choice.strategies());
+    let exact_work = Some(if choice == BoundChoice::Be { u64::MAX } else { 0 });
+    let options = BounderOptions { choice, memory: 1 << 26, exact_work, ..BounderOptions::default() };
+    let mut bounder = Bounder::new(options);
+    bounder.follow(orders);
     for _ in 0..STAGES {
-        let Some(stage) = schedule.next(None, Spent::default(), stop) else { break };
+        let Some(stage) = bounder.choose(&problem, None, stop) else { break };
         match stage {
             Stage::Shift(mut shift) => {
                 let _ = shift.advance(u64::MAX, stop);
                 best = best.max(shift.lower_bound(problem.top));
-                schedule.shifted(*shift, stop);
+                bounder.shifted(*shift, stop);
             }
             Stage::Search(mut branch, work) => {
                 let before = branch.lower_bound();
                 let _ = branch.advance(work, stop);
                 best = best.max(branch.lower_bound());
-                schedule.searched(branch, before);
+                bounder.searched(branch, before);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem().clone(), plan);
@@ -67,8 +68,7 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
                 let Some(outcome) = run.finish() else { continue };
                 best = best.max(attempt.lower_bound(&outcome));
                 let _ = outcome.assign(stop);
-                schedule.note(&attempt, attempt.lower_bound(&outcome));
-                let _ = schedule.value_bounds(&attempt, &outcome, problem.top, stop);
+                let _ = bounder.eliminated(&attempt, &outcome, problem.top, stop);
             }
         }
     }

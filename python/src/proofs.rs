@@ -271,8 +271,9 @@ impl Network {
         drop(clock);
         let (found, troubles) = found?;
         warn(py, &troubles)?;
-        let bounds::Proved { lower, best, exact, method, tables, induced_width, device, .. } = found;
-        let proved = Proved { lower: Some(lower), best };
+        let bounds::Proved { known, exact, method, tables, induced_width, device, .. } = found;
+        let best = known.incumbent().map(|best| (best.cost, best.value, best.assignment.clone()));
+        let proved = Proved { lower: Some(known.bound().cost), best };
         Ok(Bound { network, proved, exact, method, z: tables.map(|tables| tables.z), induced_width, device })
     }
 

@@ -3,7 +3,7 @@
 use super::{band, gpu, order, random, run};
 use fangs_base::rng::Rng;
 use fangs_base::stop::Stop;
-use fangs_bounds::bounds::{BoundChoice, BoundSchedule, SizeSchedule, Spent, Stage};
+use fangs_bounds::bounds::{BoundChoice, Bounder, BounderOptions, Stage};
 use fangs_bounds::reduce::Reducer;
 use fangs_elimination::elimination::{Gpu, Limits, Plan, Progress, RowLimits, Run};
 use fangs_elimination::order::{Method, Order, best_orders};
@@ -61,7 +61,6 @@ fn rows_are_the_cpus() {
 #[test]
 fn rows_of_instances_are_the_cpus() {
     let Some(gpu) = gpu() else { return };
-    let means = BoundChoice::SparseBe.strategies();
     // the first attempt on the result of a join graph with at least this z
     let z = |attempt: &str| attempt.strip_prefix("jg(")?.split(')').next()?.parse::<u32>().ok();
     for (name, optimum, least) in [("42b", 155050, 5), ("408b", 6225, 5), ("505", 21253, 9)] {
@@ -71,13 +70,15 @@ fn rows_of_instances_are_the_cpus() {
         reducer.tighten(optimum + 1, &stop);
         let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
         let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &stop);
-        let mut schedule = BoundSchedule::new(&problem, SizeSchedule::new(orders, 8 << 30, None).exact_work(0), means);
+        let (choice, memory) = (BoundChoice::SparseBe, 8 << 30);
+        let mut bounder = Bounder::new(BounderOptions { choice, memory, ..BounderOptions::default() });
+        bounder.follow(orders);
         let mut compared = false;
-        while let Some(stage) = schedule.next(Some(optimum + 1), Spent::default(), &Stop::new()) {
+        while let Some(stage) = bounder.choose(&problem, Some(optimum + 1), &Stop::new()) {
             match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(u64::MAX, &stop) == Progress::More {}
-                    schedule.shifted(*shifting, &Stop::new());
+                    bounder.shifted(*shifting, &Stop::new());
                 }
                 Stage::Run(attempt, mut plan) if z(&attempt.name).is_some_and(|z| z >= least) => {
                     plan.placement.rows = Some(RowLimits::new(8 << 30, u64::MAX));

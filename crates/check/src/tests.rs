@@ -4,7 +4,7 @@ use super::*;
 use crate::Error;
 use crate::bounds::Proof;
 use crate::bounds::{BoundChoice, METHODS};
-use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, constant_bound};
+use crate::bounds::{Bounder, BounderOptions, Stage, constant_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step};
 use crate::files::sealed;
 use crate::model::ModelError;
@@ -129,13 +129,13 @@ fn schedule(
     let z = if rng.below(2) == 0 { None } else { Some(1 + rng.below(4) as u32) };
     let memory = [1 << 9, 1 << 14, 1 << 30][rng.index(3)];
     let choice = METHODS[rng.index(METHODS.len())].choice;
-    let exact = if choice == BoundChoice::Be { u64::MAX } else { 0 };
-    let sizes = SizeSchedule::new(orders, memory, z).exact_work(exact);
-    let mut schedule = BoundSchedule::new(&problem, sizes, choice.strategies()).keep_journal(true);
+    let exact_work = Some(if choice == BoundChoice::Be { u64::MAX } else { 0 });
+    let options = BounderOptions { choice, z, memory, exact_work, certified: true, ..BounderOptions::default() };
+    let mut bounder = Bounder::new(options);
+    bounder.follow(orders);
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
-    let mut spent = Spent::default();
-    while let Some(stage) = schedule.next(ub, spent, &stop) {
-        spent.note(stage.steady(), 1 + rng.below(100));
+    while let Some(stage) = bounder.choose(&problem, ub, &stop) {
+        bounder.charge(stage.steady(), 1 + rng.below(100));
         match stage {
             Stage::Shift(mut shift) => {
                 // some stages end early
@@ -148,19 +148,18 @@ fn schedule(
                 }
                 let bounds = shift.value_bounds(&Stop::new()).expect("no stop is set");
                 values.learn(reducer, &bounds, shift.proof(reducer), &Stop::new());
-                schedule.shifted(*shift, &stop);
+                bounder.shifted(*shift, &stop);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem().clone(), plan);
                 assert_eq!(run.advance(u64::MAX, &stop), Progress::Done);
                 let outcome = run.finish().expect("the run is done");
                 let bound = attempt.lower_bound(&outcome).min(upper);
-                schedule.note(&attempt, bound);
                 let proof = attempt.proof(reducer, &outcome).expect("log and journal");
                 proven.push((bound, proof.clone()));
                 // also if they are unlikely to exclude anything
                 let plain = || if attempt.is_plain() { outcome.value_bounds(&stop) } else { None };
-                if let Some(bounds) = schedule.value_bounds(&attempt, &outcome, upper, &stop).or_else(plain) {
+                if let Some(bounds) = bounder.eliminated(&attempt, &outcome, upper, &stop).or_else(plain) {
                     values.learn(reducer, &bounds, Some(proof), &Stop::new());
                 }
             }
@@ -169,7 +168,7 @@ fn schedule(
                 let least = 1 + rng.below(3000);
                 while branch.advance(least, &stop) == Progress::More && branch.work_done() < end {}
                 proven.push((branch.lower_bound().min(upper), branch.proof(reducer).expect("log and forks")));
-                schedule.searched(branch, before);
+                bounder.searched(branch, before);
             }
         }
     }

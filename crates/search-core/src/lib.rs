@@ -9,7 +9,7 @@ pub mod driver;
 pub mod effort;
 pub mod elite;
 pub mod forest;
-pub mod incumbent;
+pub mod gap_watch;
 mod interchangeable;
 pub mod layout;
 mod lazy;

@@ -1,6 +1,7 @@
 //! Runs that anneal one state of a network whose parts lie in several threads or processes.
 
 use crate::annealing::divided::{DividedState, Limits, Peers, Reached, ThreadPeers};
+use crate::bounds::{BestKnown, Incumbent};
 use crate::check;
 use crate::core::picks::Picks;
 use crate::error::Error;
@@ -95,8 +96,7 @@ pub fn solve_part(
         clock,
         network,
         share: peers.share(),
-        best: None,
-        best_s: None,
+        known: BestKnown::new(network),
         begun_s: 0.0,
         last: Reached::default(),
         anneals: 0,
@@ -120,9 +120,7 @@ struct Record<'a> {
     clock: &'a Clock,
     network: &'a Network,
     share: Share,
-    /// The incumbent and its cost in the network's units.
-    best: Option<(i64, Arc<[u32]>)>,
-    best_s: Option<f64>,
+    known: BestKnown,
     /// When the first anneal began.
     begun_s: f64,
     last: Reached,
@@ -135,19 +133,17 @@ impl Record<'_> {
         self.anneals += 1;
         let assignment = reached.assignment.take();
         let is_solution = reached.violated == 0 && reached.cost < self.network.top();
-        let is_better = is_solution && self.best.as_ref().is_none_or(|&(best, _)| reached.cost < best);
         let cost = reached.cost;
         self.last = reached;
-        self.best = match assignment.filter(|_| is_better) {
-            Some(assignment) if self.share.place == 0 => Some((cost, assignment.into())),
-            _ => return None,
-        };
-        self.best_s = Some(self.clock.seconds());
+        let assignment = assignment.filter(|_| is_solution && self.share.place == 0)?.into();
+        let (units, time_s) = (self.network.units(), self.clock.seconds());
+        let solution = Incumbent { cost, value: units.number(cost), assignment, source: SOURCE.into(), time_s };
+        let _ = self.known.offer(units, solution)?;
         Some(self.event(EventKind::Solution))
     }
 
     fn cost(&self) -> Option<Number> {
-        self.best.as_ref().map(|&(cost, _)| self.network.units().number(cost))
+        self.known.incumbent().map(|best| best.value)
     }
 
     fn event(&self, kind: EventKind) -> Event {
@@ -162,7 +158,7 @@ impl Record<'_> {
             moves: self.last.moves,
             ratings: self.last.ratings,
             source: SOURCE.into(),
-            solution: self.best.as_ref().map(|(_, assignment)| assignment.clone()),
+            solution: self.known.incumbent().map(|best| best.assignment.clone()),
             message: None,
             facts: None,
         }
@@ -175,15 +171,15 @@ impl Record<'_> {
             None => StoppedBy::Time,
         };
         Summary {
-            status: if self.best.is_some() { Status::Feasible } else { Status::Unknown },
+            status: if self.known.incumbent().is_some() { Status::Feasible } else { Status::Unknown },
             stopped_by,
             cost: self.cost(),
             bound: None,
             gap: None,
             precision_slack: 0.0,
             time_s: self.clock.seconds(),
-            time_to_best_s: self.best_s,
-            search_to_best_s: self.best_s.map(|best| best - self.begun_s),
+            time_to_best_s: self.known.incumbent().map(|best| best.time_s),
+            search_to_best_s: self.known.incumbent().map(|best| best.time_s - self.begun_s),
             seed: options.seed,
             device: "cpu".into(),
             threads: rayon::current_num_threads(),
@@ -199,7 +195,7 @@ impl Record<'_> {
             induced_width: None,
             values: None,
             values_forbidden: None,
-            solution: self.best.as_ref().map(|(_, assignment)| assignment.to_vec()),
+            solution: self.known.incumbent().map(|best| best.assignment.to_vec()),
             least: None,
             proof: Default::default(),
         }

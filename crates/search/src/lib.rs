@@ -5,6 +5,7 @@ mod coloring;
 mod divided;
 mod event;
 pub mod explain;
+mod ledger;
 mod list;
 #[cfg(test)]
 mod list_tests;

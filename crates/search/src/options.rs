@@ -1,14 +1,17 @@
 //! The options of a run.
 
 use crate::activity::Activity;
-use crate::bounds::{BoundChoice, Part};
+use crate::bounds::{BoundChoice, BounderOptions, Part};
 use crate::checkpoint::Keeping;
 use crate::core::context::Request;
 use crate::core::driver::Setup;
 use crate::device::{Cuda, Opening};
+use crate::elimination::spill_room;
 use crate::heuristics::ValueHeuristic;
+use crate::memory;
 use crate::model::Number;
 use crate::rng::Rng;
+use crate::tuning::bounds::FIXED_MEMORY;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,6 +120,23 @@ impl Options {
     pub(crate) fn setup<'a>(&self, device: Option<Arc<Cuda>>, rng: &'a mut Rng) -> Setup<'a> {
         let asserts = self.assertions >= Assertions::Assignment;
         Setup { device, partners: None, heuristic: self.heuristic.clone(), asserts, rng }
+    }
+
+    /// Returns the methods and limits of the bounds. In a repeatable run they do not depend on the machine.
+    pub(crate) fn bounder(&self) -> BounderOptions {
+        let repeatable = self.rounds.is_some();
+        let free = || if repeatable { FIXED_MEMORY } else { memory::available() / 2 };
+        BounderOptions {
+            choice: self.bound,
+            z: self.z,
+            memory: self.bound_memory.unwrap_or_else(free),
+            spill: if repeatable { self.spill.unwrap_or(0) } else { spill_room(self.spill) },
+            seed: self.seed,
+            repeatable,
+            certified: self.certificate,
+            exact_work: None,
+            part: self.bound_part,
+        }
     }
 
     /// Returns the request that decides how a reduced problem is prepared.

@@ -122,9 +122,9 @@ impl Config {
         ProvingOptions::default().with(|options| {
             let bounder = &mut options.bounder;
             (bounder.choice, bounder.z) = (self.method, self.z);
+            bounder.certified = self.output.certificate.is_some();
             (bounder.memory, bounder.spill) = (self.memory, self.spill);
-            (options.order, options.device) = (order, device);
-            (options.reduce, options.certified) = (self.reduce, self.output.certificate.is_some());
+            (options.order, options.device, options.reduce) = (order, device, self.reduce);
             options.activity = self.activity.clone();
         })
     }

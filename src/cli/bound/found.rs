@@ -78,19 +78,19 @@ impl Found {
         let units = self.network.units();
         let time_s = self.clock.seconds();
         self.report.time_s = record::seconds(time_s);
-        let Proved { lower, best, source, .. } = &self.proved;
+        let Proved { known, source, .. } = &self.proved;
         let event = Event {
             kind,
             time_s,
-            cost: best.as_ref().map(|(_, value, _)| *value),
-            bound: self.network.bound(*lower),
-            gap: gap(self.network, best.as_ref().map(|(cost, value, _)| (*cost, *value)), *lower),
+            cost: known.incumbent().map(|best| best.value),
+            bound: self.network.bound(known.bound().cost),
+            gap: gap(self.network, known.costs(), known.bound().cost),
             maximise: Some(units.maximise),
             round: 0,
             moves: 0,
             ratings: 0,
             source: source.as_str().into(),
-            solution: best.as_ref().map(|(.., solution)| solution.clone()),
+            solution: known.incumbent().map(|best| best.assignment.clone()),
             message: None,
             facts: None,
         };
@@ -103,10 +103,11 @@ impl Found {
         self.tell(EventKind::End);
         let mut written = true;
         if let Some(file) = certificate {
-            let Proved { lower, proof: (bound, proof), best, .. } = &self.proved;
-            let solution = best.as_ref().map(|(.., solution)| &solution[..]);
-            if bound < lower {
-                self.recorder.warn(&weaker(self.network, *bound, *lower));
+            let known = &self.proved.known;
+            let ((bound, proof), lower) = (known.proof(), known.bound().cost);
+            let solution = known.incumbent().map(|best| &best.assignment[..]);
+            if *bound < lower {
+                self.recorder.warn(&weaker(self.network, *bound, lower));
             }
             if let Err(error) = output::certificate(file, self.network, *bound, solution, proof, stop) {
                 written = false;
@@ -114,10 +115,11 @@ impl Found {
             }
         }
         let Found { network, config, mut report, mut recorder, proved, .. } = self;
-        let Proved { lower, best, exact, method, induced_width, order, tables, device, proof, .. } = proved;
+        let Proved { known, exact, method, induced_width, order, tables, device, .. } = proved;
+        let (lower, best) = (known.bound().cost, known.incumbent().cloned());
         let follows = follows_order(&method);
         // not freed, because the process ends here
-        std::mem::forget(proof);
+        std::mem::forget(known);
         (report.exact, report.method, report.device) = (exact, method, device);
         report.induced_width = induced_width.filter(|_| follows);
         match order {
@@ -136,10 +138,10 @@ impl Found {
         }
         let ended = recorder.finish(stop, None);
         report.bound = network.bound(lower);
-        report.cost = best.as_ref().map(|(_, value, _)| *value);
+        report.cost = best.as_ref().map(|best| best.value);
         let proved = report.cost.zip(report.bound).filter(|_| report.exact);
         report.precision_slack = network.units().precision_slack(proved);
-        report.solution = best.filter(|_| !ended.has_solution()).map(|(.., solution)| solution.to_vec());
+        report.solution = best.filter(|_| !ended.has_solution()).map(|best| best.assignment.to_vec());
         let format = config.output.solution_format;
         let lost = report.solution.as_deref().map(|lost| formats::write_solution(network, lost, format));
         output::print_run(&report, config.output.json, lost)?;

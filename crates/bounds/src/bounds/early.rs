@@ -25,15 +25,15 @@ pub struct EarlyBound {
 }
 
 /// Returns a bound by one pass of cost shifting: over the functions in their order, which takes less time than reading
-/// them; or, if `certified`, along the variables with a journal for the certificate. Returns `None` if the network is
-/// not large, the options exclude cost shifting or allow too little memory, or `stop` is set.
-pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop: &Stop) -> Option<EarlyBound> {
+/// them; or, for a certificate, along the variables with a journal. Returns `None` if the network is not large, the
+/// options exclude cost shifting or allow too little memory, or `stop` is set.
+pub fn bound(network: &Network, options: &BounderOptions, stop: &Stop) -> Option<EarlyBound> {
     let expanded = network.expanded();
     let is_large = expanded.domains().len() + expanded.functions().len() >= tuning().general.large;
     if !is_large || !options.choice.strategies().part(options.part).shift {
         return None;
     }
-    match certified {
+    match options.certified {
         true => certified_bound(network, options, stop),
         false => Some(EarlyBound { lower: sweep(network, stop).ok()?.min(network.top()), proof: None }),
     }
@@ -73,8 +73,8 @@ mod tests {
     fn a_large_network_has_a_bound_before_it_is_reduced() {
         let (network, stop) = (sparse("22000", "66000"), Stop::new());
         let of = |network: &Network, choice, certified| {
-            let options = BounderOptions { choice, ..BounderOptions::default() };
-            bound(network, &options, certified, &stop)
+            let options = BounderOptions { choice, certified, ..BounderOptions::default() };
+            bound(network, &options, &stop)
         };
         let cost = check::evaluate(&network, &vec![0; network.domains().len()]).cost;
         for certified in [false, true] {

@@ -1,18 +1,16 @@
 //! Lower bounds, from a reduced problem to its certificate.
 //!
-//! [`Proving`] bounds a network. Its loop is a [`Bounder`], each of whose steps is one slice of work. A
-//! [`BoundSchedule`] chooses the next stage: cost shifting between functions ([`Shift`]) or between mini-buckets
-//! ([`JoinGraph`]), an elimination plan of a [`SizeSchedule`], or work on a [`Search`] such as branch and bound
-//! ([`Branch`]).
+//! [`Proving`] bounds a network by steps of a [`Bounder`], each of which is one slice of work. The bounder chooses the
+//! next stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an elimination
+//! plan, or work on a [`Search`] such as branch and bound ([`Branch`]).
 //!
 //! Sparse elimination omits entries that no solution below the limit uses, so its bound is at most the limit.
 //!
 //! To add a method, implement [`Search`] in a new file and add an entry to [`METHODS`] with a [`BoundChoice`]. Command
 //! line, help and schedule follow from the list.
 
+mod best_known;
 mod bounder;
-#[cfg(test)]
-mod bounder_tests;
 mod branch;
 #[cfg(feature = "sat")]
 mod cores;
@@ -23,7 +21,6 @@ mod methods;
 mod moved;
 mod network;
 mod proof;
-mod schedule;
 mod search;
 mod shifting;
 mod solutions;
@@ -33,7 +30,8 @@ mod sweep;
 mod trace;
 mod tuning;
 
-pub use bounder::Bounder;
+pub use best_known::{BestKnown, Improvement, Incumbent, LowerBound};
+pub use bounder::{Attempt, Bounder, DeviceUse, Pace, Stage};
 pub use branch::{Branch, Probe, Probed, Sent, Style};
 #[cfg(feature = "sat")]
 pub use cores::Cores;
@@ -42,7 +40,6 @@ pub use join_graph::{JoinGraph, Patience};
 pub use methods::{BoundChoice, BoundMethod, CONSTANT, METHODS, REDUCTIONS, constant_bound, follows_order};
 pub use network::{News, Proved, Proving, ProvingOptions};
 pub use proof::{Proof, weaker};
-pub use schedule::{Attempt, BoundSchedule, DeviceUse, SizeSchedule, Spent, Stage};
 pub use search::{Begin, Begun, Search, Searcher, Steady};
 pub use shifting::Shifting;
 pub use solutions::{SolutionOptions, solutions};

@@ -1,6 +1,7 @@
 //! Bounds of a whole network by inference alone: reductions, an elimination order, the bounding loop, and further
 //! reductions by values that the bounds exclude.
 
+use super::best_known::{BestKnown, Incumbent, LowerBound};
 use super::bounder::Bounder;
 use super::methods::{BoundChoice, CONSTANT, REDUCTIONS, constant_bound};
 use super::proof::Proof;
@@ -12,12 +13,12 @@ use crate::check;
 use crate::device::{Choice, Opened, Opening};
 use crate::elimination::{Gpu, Limits, MOST_WORK, Plan};
 use crate::error::Error;
-use crate::model::{Cost, Network, Number, Problem};
+use crate::model::{Cost, Network, Problem};
 use crate::order::{Method, Order, Ordering};
 use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
 use crate::stop::Stop;
 use crate::threads;
-use std::sync::Arc;
+use std::time::Instant;
 
 /// The problem is reduced again when bounds exclude more than one in this many of its values.
 const WORTH_TIGHTENING: usize = 32;
@@ -31,8 +32,6 @@ pub struct ProvingOptions {
     pub order: Ordering,
     /// Whether exact reductions run.
     pub reduce: bool,
-    /// Whether bounds carry proofs, for a certificate.
-    pub certified: bool,
     /// The device, which may already be opening in the background.
     pub device: Opening,
     /// Receives a description of the current work.
@@ -45,7 +44,6 @@ impl Default for ProvingOptions {
             bounder: BounderOptions::default(),
             order: Ordering::default(),
             reduce: true,
-            certified: false,
             device: Opening::default(),
             activity: Activity::default(),
         }
@@ -60,15 +58,11 @@ impl ProvingOptions {
     }
 }
 
-/// The lower bound and the incumbent of a run, and how they came about.
+/// The best-known solution and lower bound of a run, and how they came about.
 #[derive(Clone, Debug)]
 pub struct Proved {
-    /// Lower bound: no solution costs less.
-    pub lower: Cost,
-    /// The highest bound that has a proof, with that proof; at most `lower`.
-    pub proof: (Cost, Arc<Proof>),
-    /// The incumbent: its cost, its value in the file's convention, and its assignment.
-    pub best: Option<(Cost, Number, Arc<[u32]>)>,
+    /// The incumbent, the lower bound and its proof, with the seconds since the run was created.
+    pub known: BestKnown,
     /// Whether the bound is the optimum, or the network is proved infeasible.
     pub exact: bool,
     /// Name of the method that made the bound.
@@ -104,12 +98,9 @@ type Tell<'a> = &'a mut dyn FnMut(&Proved, News<'_>) -> Result<(), Error>;
 impl Proved {
     /// Returns the state before any work: the constant bound, which is the sum of the functions' minima.
     pub fn new(network: &Network) -> Proved {
-        let lower = network.least();
         Proved {
-            lower,
-            proof: (lower, Arc::default()),
-            best: None,
-            exact: lower >= network.top(),
+            known: BestKnown::new(network),
+            exact: network.least() >= network.top(),
             method: CONSTANT.into(),
             source: CONSTANT.into(),
             induced_width: None,
@@ -121,7 +112,12 @@ impl Proved {
 
     /// Returns the cost that a better solution must stay below: the incumbent's cost, or the network's top.
     pub fn upper(&self, network: &Network) -> Cost {
-        self.best.as_ref().map_or(network.top(), |(cost, ..)| *cost)
+        self.known.upper().min(network.top())
+    }
+
+    /// Returns the lower bound: no solution costs less.
+    pub fn lower(&self) -> Cost {
+        self.known.bound().cost
     }
 }
 
@@ -135,7 +131,7 @@ impl Proved {
 /// let mut proving = Proving::new(&network, ProvingOptions::default());
 /// proving.run(&Stop::new(), &mut |_, _| Ok(()))?;
 /// let proved = proving.proved();
-/// assert!(proved.exact && proved.lower == proved.upper(&network));
+/// assert!(proved.exact && proved.lower() == proved.upper(&network));
 /// # Ok::<(), fangs_base::Error>(())
 /// ```
 #[derive(Debug)]
@@ -143,6 +139,7 @@ pub struct Proving<'n> {
     network: &'n Network,
     options: ProvingOptions,
     bounder: Bounder,
+    created: Instant,
     /// The device in use; `None` until it has been opened. It stands for the CPU if there is no device or it has
     /// failed.
     device: Option<Opened>,
@@ -157,7 +154,8 @@ impl<'n> Proving<'n> {
     /// Creates a run that has done no work yet.
     pub fn new(network: &'n Network, options: ProvingOptions) -> Self {
         let bounder = Bounder::new(options.bounder.clone()).telling(&options.activity);
-        Proving { network, options, bounder, device: None, proved: Proved::new(network), refusal: None, last: None }
+        let (proved, created) = (Proved::new(network), Instant::now());
+        Proving { network, options, bounder, created, device: None, proved, refusal: None, last: None }
     }
 
     /// Returns the lower bound and the incumbent so far.
@@ -171,15 +169,15 @@ impl<'n> Proving<'n> {
     /// Returns [`Error::Memory`] if the requested method does not fit, and an error if a requested device is missing,
     /// if certificates are requested for a network that cannot have one, or if `tell` returns an error.
     pub fn run(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
-        if self.options.certified {
+        if self.options.bounder.certified {
             Certificate::must_suit(self.network)?;
         }
         let _ = self.options.device.poll()?;
-        if let Some(early) = early::bound(self.network, &self.options.bounder, self.options.certified, stop) {
+        if let Some(early) = early::bound(self.network, &self.options.bounder, stop) {
             self.raise(early.lower, early::SOURCE, early.proof, tell)?;
         }
         self.options.activity.step("reducing");
-        let reduced = || match self.options.certified {
+        let reduced = || match self.options.bounder.certified {
             true => Reducer::logged(self.network, self.options.reduce, stop),
             false => Reducer::new(self.network, self.options.reduce, stop),
         };
@@ -242,7 +240,8 @@ impl<'n> Proving<'n> {
                 Step::Done => break,
                 Step::More => {
                     // for a certificate only bounds with a proof count
-                    let above = if self.options.certified { self.proved.proof.0 } else { self.proved.lower };
+                    let is_certified = self.options.bounder.certified;
+                    let above = if is_certified { self.proved.known.proof().0 } else { self.proved.lower() };
                     if let Some(result) = self.bounder.so_far(self.proved.upper(self.network), above) {
                         self.raise(result.lower, &result.source, result.proof, tell)?;
                     }
@@ -287,7 +286,7 @@ impl<'n> Proving<'n> {
     /// Returns [`Error::Memory`] if exact elimination exceeds the limits of memory and disk. The method `be` may take
     /// any time, but no more memory or disk.
     fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
-        let limits = self.bounder.limits(self.options.certified);
+        let limits = self.bounder.limits();
         if Plan::until(problem, order, &limits, stop)?.exact {
             return Ok(());
         }
@@ -310,12 +309,12 @@ impl<'n> Proving<'n> {
         tell: Tell<'_>,
     ) -> Result<(), Error> {
         let BoundResult { reduced, lower, exact, assignment, source, tables, value_bounds, proof, .. } = result;
-        if tables.is_some() && (lower > self.proved.lower || exact) {
+        if tables.is_some() && (lower > self.proved.lower() || exact) {
             self.proved.tables = tables;
         }
         if let Some(assignment) = assignment {
             // the first solution is evaluated even if the stop flag is set meanwhile
-            let flag = if self.proved.best.is_none() { stop.unheeded() } else { stop.clone() };
+            let flag = if self.proved.known.incumbent().is_none() { stop.unheeded() } else { stop.clone() };
             if let Ok(solution) = reduced.reducer.lift(&assignment, &flag)
                 && let Some(evaluation) = check::evaluate_unless(self.network, &solution, || flag.is_set())
             {
@@ -340,16 +339,16 @@ impl<'n> Proving<'n> {
         source: &str,
         tell: Tell<'_>,
     ) -> Result<(), Error> {
-        if evaluation.is_solution()
-            && evaluation.cost < self.proved.upper(self.network)
-            && let Some(value) = evaluation.value(self.network, &solution)
-        {
-            self.proved.exact |= self.proved.lower >= evaluation.cost;
-            self.proved.best = Some((evaluation.cost, value, solution.into()));
-            self.proved.source = source.into();
-            tell(&self.proved, News::Solution)?;
+        if !evaluation.is_solution() || evaluation.cost >= self.proved.upper(self.network) {
+            return Ok(());
         }
-        Ok(())
+        let Some(value) = evaluation.value(self.network, &solution) else { return Ok(()) };
+        let (cost, time_s) = (evaluation.cost, self.created.elapsed().as_secs_f64());
+        let solution = Incumbent { cost, value, assignment: solution.into(), source: source.into(), time_s };
+        let Some(improved) = self.proved.known.offer(self.network.units(), solution) else { return Ok(()) };
+        self.proved.exact |= self.proved.lower() >= cost;
+        self.proved.source = source.into();
+        tell(&self.proved, if improved.is_incumbent { News::Solution } else { News::State })
     }
 
     /// Returns whether nothing is left to prove, or the stop flag is set.
@@ -364,18 +363,14 @@ impl<'n> Proving<'n> {
         if bound > upper {
             return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
         }
-        let (known, news) = (self.proved.lower, if bound > self.proved.lower { News::Bound } else { News::State });
-        if bound > known || self.proved.exact {
+        let time_s = self.created.elapsed().as_secs_f64();
+        let has_risen = self.proved.known.raise(LowerBound { cost: bound, source: name.into(), time_s }, proof);
+        if has_risen || self.proved.exact {
             self.proved.method = name.into();
             self.proved.source = name.into();
         }
-        self.proved.lower = bound.max(known);
-        // also below a higher bound that has no proof
-        if let Some(proof) = proof.filter(|_| bound > self.proved.proof.0) {
-            self.proved.proof = (bound, proof.into());
-        }
-        self.proved.exact |= self.proved.lower >= upper;
-        tell(&self.proved, news)
+        self.proved.exact |= self.proved.lower() >= upper;
+        tell(&self.proved, if has_risen { News::Bound } else { News::State })
     }
 
     /// Waits, once, until the device has opened or turned out to be missing.
@@ -385,8 +380,8 @@ impl<'n> Proving<'n> {
         }
         let opened = self.options.device.wait(stop)?;
         if let Some(cuda) = &opened.cuda {
-            self.bounder.share(opened.others.iter().flatten().cloned().map(Gpu::new).collect());
-            self.bounder.use_device(Gpu::new(cuda.clone()), DeviceUse::Exclusive);
+            let gpus = std::iter::once(cuda).chain(opened.others.iter().flatten()).cloned().map(Gpu::new);
+            self.bounder.use_devices(gpus.collect(), DeviceUse::Exclusive);
         }
         self.proved.device = opened.name();
         self.device = Some(opened);

@@ -26,6 +26,10 @@ pub struct BounderOptions {
     pub seed: u64,
     /// Whether no decision depends on the clock, so that equal calls give equal results.
     pub repeatable: bool,
+    /// Whether bounds carry proofs, for a certificate.
+    pub certified: bool,
+    /// Work up to which elimination is exact without preceding mini-buckets; that of the methods if `None`.
+    pub exact_work: Option<u64>,
     /// The share of the methods that this process runs, if several processes split them.
     pub part: Part,
 }
@@ -47,6 +51,8 @@ impl Default for BounderOptions {
             spill: 0,
             seed: 1,
             repeatable: false,
+            certified: false,
+            exact_work: None,
             part: Part::default(),
         }
     }
@@ -116,10 +122,10 @@ pub enum Notice {
     PlanFailed(String),
     /// The requested method does not run, for this reason.
     Refused(Error),
-    /// A device has failed, given by its index among the remaining ones: 0 is the argument of [`Bounder::use_device`].
-    /// The bounds continue on the other devices or on the CPU.
+    /// A device has failed, given by its index among the remaining arguments of [`Bounder::use_devices`]. The bounds
+    /// continue on the other devices or on the CPU.
     ///
-    /// [`Bounder::use_device`]: super::Bounder::use_device
+    /// [`Bounder::use_devices`]: super::Bounder::use_devices
     DeviceLost(usize, DeviceError),
 }
 

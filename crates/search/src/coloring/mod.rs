@@ -12,21 +12,21 @@ mod exact;
 #[cfg(test)]
 mod tests;
 
-use super::event::{Event, StoppedBy, Summary};
+use super::event::{Event, EventKind, StoppedBy, Summary};
+use super::ledger::{Ending, Ledger, Pulse, Totals};
 use super::options::Options;
 use super::run::Run;
 use super::run::clock::Clock;
 use super::run::goal::reached;
 use super::run::handover::DeviceHandover;
-use super::run::initial::{InitialSolution, WARM_START};
-use super::run::messages::{Ending, Message, Totals};
+use super::run::initial::{WARM_START, assignments};
 use super::run::publisher::EventPublisher;
 use super::run::solve::{check_start, checked, search, summary};
 use crate::bounds::BoundChoice;
 use crate::check;
 use crate::error::Error;
 use crate::graph;
-use crate::model::{Cost, Network, Number};
+use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::stop::{Cause, Stop};
 use crate::tuning::tuning;
 use clique::Cliques;
@@ -34,7 +34,6 @@ use dsatur::{NONE, SmallestLast, dsatur};
 use exact::{Answer, Exact};
 use fangs_model::coloring::{Graph, conflicts};
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Searches for a coloring with the least number of colors. `observe` receives every event as it happens, with the
@@ -70,10 +69,9 @@ pub fn color_by(
         }
     }
     let mut publisher = EventPublisher::new(&palette, clock, options, stop, observe);
-    let (graph, own) = (graph.clone(), options.clone());
-    let work =
-        move |stop: &Stop, tell: &mut dyn FnMut(Message)| Coloring::new(&graph, &own, stop, tell)?.run().map(Some);
-    let (threads, outcome) = search(options, work, stop, &mut publisher, Arc::default());
+    let (graph, own, ledger) = (graph.clone(), options.clone(), publisher.ledger().clone());
+    let work = move |stop: &Stop, pulse: Pulse<'_>| Coloring::new(&graph, &own, ledger, stop, pulse)?.run().map(Some);
+    let (threads, outcome) = search(options, work, stop, &mut publisher);
     summary(publisher, threads, stop, outcome)
 }
 
@@ -96,12 +94,14 @@ pub struct Colors {
 /// [`Error::Stopped`]; [`Error::Internal`] for a bug.
 pub fn greedy_colors(graph: &Graph, stop: &Stop) -> Result<Colors, Error> {
     let options = Options::default();
-    let mut tell = |_| ();
-    let mut coloring = Coloring::new(graph, &options, stop, &mut tell)?;
+    let timer = Clock::start(Instant::now(), None, stop).timer();
+    let ledger = Ledger::new(&graph.palette(stop)?, timer, &options, stop);
+    let pulse = &mut || ();
+    let mut coloring = Coloring::new(graph, &options, ledger, stop, pulse)?;
     coloring.begin()?;
     Ok(Colors {
-        coloring: coloring.best,
-        bound: coloring.lower,
+        coloring: coloring.best(),
+        bound: coloring.ledger.proved(),
         clique: coloring.cliques.best().to_vec(),
         degeneracy: coloring.smallest_last.core.iter().copied().max().unwrap_or(0),
     })
@@ -116,13 +116,9 @@ struct Coloring<'a> {
     cliques: Cliques,
     options: &'a Options,
     stop: &'a Stop,
-    tell: &'a mut dyn FnMut(Message),
-    /// The best coloring.
-    best: Vec<u32>,
-    /// The number of colors of `best`; [`NONE`] before the first coloring.
-    upper: u32,
-    /// The proven lower bound on the number of colors.
-    lower: Cost,
+    /// The best coloring, with the number of its colors as its cost, and the lower bound on it.
+    ledger: Ledger,
+    pulse: Pulse<'a>,
     totals: Totals,
     /// The device of the last search, if there was one.
     device: Option<String>,
@@ -181,8 +177,9 @@ impl<'a> Coloring<'a> {
     fn new(
         graph: &'a Graph,
         options: &'a Options,
+        ledger: Ledger,
         stop: &'a Stop,
-        tell: &'a mut dyn FnMut(Message),
+        pulse: Pulse<'a>,
     ) -> Result<Self, Error> {
         options.activity.step("first solution");
         Ok(Coloring {
@@ -193,10 +190,8 @@ impl<'a> Coloring<'a> {
             smallest_last: SmallestLast::default(),
             options,
             stop,
-            tell,
-            best: Vec::new(),
-            upper: NONE,
-            lower: 0,
+            ledger,
+            pulse,
             totals: Totals::default(),
             device: None,
             told: FxHashSet::default(),
@@ -225,7 +220,7 @@ impl<'a> Coloring<'a> {
         let device = match self.device {
             Some(device) => device,
             None => {
-                (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
+                self.ledger.note(DeviceHandover::missed(&self.options.device, self.stop)?);
                 "cpu".into()
             }
         };
@@ -242,10 +237,10 @@ impl<'a> Coloring<'a> {
         self.found(&colors, "greedy")?;
         // a coloring with equally many colors would not be reported, and on a bipartite graph DSATUR never needs a
         // third (Brelaz)
-        if let Some(colors) = dsatur(&self.near, self.upper.saturating_sub(1).max(2), self.stop) {
+        if let Some(colors) = dsatur(&self.near, self.upper().saturating_sub(1).max(2), self.stop) {
             self.found(&colors, "dsatur")?;
         }
-        if self.upper > 2 {
+        if self.upper() > 2 {
             self.stop.check()?;
             self.raise(3, "odd cycle");
         }
@@ -258,9 +253,7 @@ impl<'a> Coloring<'a> {
     }
 
     fn finished(&self) -> Option<StoppedBy> {
-        let upper = i64::from(self.upper);
-        let found = (self.upper != NONE).then_some((upper, Number::Integer(upper)));
-        if let Some(reason) = reached(&self.palette, self.options, found, self.lower) {
+        if let Some(reason) = reached(&self.palette, self.options, &self.ledger) {
             return Some(reason);
         }
         if self.options.rounds.is_some_and(|rounds| self.totals.rounds >= rounds) {
@@ -271,7 +264,7 @@ impl<'a> Coloring<'a> {
 
     /// Searches for a coloring with one color less, until it is found or refuted or the budget is spent.
     fn lessen(&mut self) -> Result<(), Error> {
-        let k = self.upper - 1;
+        let k = self.upper() - 1;
         let start = self.shared_out();
         if self.is_coloring(&start) {
             return self.found(&start, "greedy");
@@ -288,7 +281,7 @@ impl<'a> Coloring<'a> {
         let edges: Vec<[u32; 2]> = self.graph.edges.iter().copied().filter(|edge| edge.iter().all(in_core)).collect();
         match self.decide(k, start, core, &edges)? {
             Some((Decision::Coloring(colors), source)) => self.complete(k, colors, &source)?,
-            Some((Decision::Infeasible, source)) => self.raise(self.upper.into(), &source),
+            Some((Decision::Infeasible, source)) => self.raise(self.ledger.upper(), &source),
             None if self.finished().is_some() => {}
             None => return Err(Error::Internal(format!("{k} colors: the search ended without a reason"))),
         }
@@ -310,47 +303,54 @@ impl<'a> Coloring<'a> {
             warm_starts: vec![start.into_iter().map(Some).collect()],
             target: Some(Number::Integer(0)),
             gap: None,
+            // each number of colors has its own network
+            facts: false,
             ..self.options.clone()
         };
         let mut proof = (options.bound != BoundChoice::None)
             .then(|| Proof::new(self.near.len(), core, edges, k, self.cliques.best(), self.stop))
             .transpose()?;
         let (before, over) = (self.totals, self.stop.below());
+        let ledger = Ledger::new(&network, self.ledger.timer(), &options, &over);
         let mut decided = None;
-        let mut tell = |message: Message| match message {
-            Message::Solution { cost, solution, source, .. } => {
-                if cost == 0 && decided.is_none() {
-                    decided = Some((Decision::Coloring(solution.to_vec()), source));
+        let mut pulse = || {
+            for event in ledger.take_events() {
+                let source = &*event.source;
+                match (event.kind, event.message) {
+                    (EventKind::Solution, _) if decided.is_none() && event.cost == Some(Number::Integer(0)) => {
+                        let colors = event.solution.iter().flat_map(|colors| colors.iter().copied()).collect();
+                        decided = Some((Decision::Coloring(colors), source.into()));
+                    }
+                    (EventKind::Bound, _) if decided.is_none() => {
+                        decided = Some((Decision::Infeasible, source.into()));
+                        over.set(Cause::Signal);
+                    }
+                    (EventKind::Note, Some(message)) if self.told.insert(message.to_string()) => {
+                        self.ledger.note(message.to_string());
+                    }
+                    (EventKind::Warning, Some(message)) => self.ledger.lose(source, message.to_string()),
+                    _ => {}
                 }
             }
-            Message::Bound { bound, source, .. } => {
-                if bound > 0 && decided.is_none() {
-                    decided = Some((Decision::Infeasible, source));
-                    over.set(Cause::Signal);
-                }
+            let Some(totals) = ledger.take_progress() else { return };
+            self.totals = before.and(&totals);
+            self.progress();
+            let Some(proof) = proof.as_mut().filter(|_| decided.is_none()) else { return };
+            let work = (totals.ratings / tuning().coloring.proof_share).saturating_sub(proof.spent);
+            self.search_cliques(work / 2);
+            decided = proof.search(work, self.stop);
+            if self.ledger.proved() > k.into() {
+                decided = Some((Decision::Infeasible, "clique".into()));
             }
-            Message::Progress(totals) => {
-                self.totals = before.and(&totals);
-                (self.tell)(Message::Progress(self.totals));
-                let Some(proof) = proof.as_mut().filter(|_| decided.is_none()) else { return };
-                let work = (totals.ratings / tuning().coloring.proof_share).saturating_sub(proof.spent);
-                self.search_cliques(work / 2);
-                decided = proof.search(work, self.stop);
-                if self.lower > k.into() {
-                    decided = Some((Decision::Infeasible, "clique".into()));
-                }
-                if decided.is_some() {
-                    over.set(Cause::Signal);
-                }
+            if decided.is_some() {
+                over.set(Cause::Signal);
             }
-            // facts are omitted, because each number of colors has its own network
-            Message::Facts(_) => {}
-            Message::Note(message) if !self.told.insert(message.clone()) => {}
-            other => (self.tell)(other),
         };
-        let first = InitialSolution::new(&network, &options, 0, &over, &mut tell);
-        let ended = Run::new(&network, &options, first, &over, &mut tell);
-        match ended.and_then(|run| run.map(Run::run).transpose()) {
+        let first = assignments(&network, &options, 0, &ledger, &over);
+        let ended = Run::new(&network, &options, &ledger, first, &over, &mut pulse)
+            .and_then(|run| run.map(Run::run).transpose());
+        pulse();
+        match ended {
             Ok(None) => {}
             Ok(Some(ending)) => {
                 self.totals = before.and(&ending.totals);
@@ -362,19 +362,37 @@ impl<'a> Coloring<'a> {
         Ok(decided)
     }
 
+    /// Returns the number of colors of the best coloring; [`NONE`] before the first one.
+    fn upper(&self) -> u32 {
+        let upper = self.ledger.upper();
+        if upper < FORBIDDEN { upper as u32 } else { NONE }
+    }
+
+    /// Returns the best coloring.
+    fn best(&self) -> Vec<u32> {
+        self.ledger.lock().known.least().map(|best| best.assignment.to_vec()).unwrap_or_default()
+    }
+
+    /// Notes the counters of a round.
+    fn progress(&mut self) {
+        self.ledger.progress(self.totals);
+        (self.pulse)();
+    }
+
     /// Returns the best coloring with one color less. The vertices of the smallest class each take the color that the
     /// fewest of their neighbours have.
     fn shared_out(&self) -> Vec<u32> {
-        let mut sizes = vec![0u32; self.upper as usize];
-        self.best.iter().for_each(|&color| sizes[color as usize] += 1);
-        let last = self.upper - 1;
-        let smallest = (0..self.upper).min_by_key(|&color| (sizes[color as usize], color)).unwrap_or(last);
+        let (upper, best) = (self.upper(), self.best());
+        let mut sizes = vec![0u32; upper as usize];
+        best.iter().for_each(|&color| sizes[color as usize] += 1);
+        let last = upper - 1;
+        let smallest = (0..upper).min_by_key(|&color| (sizes[color as usize], color)).unwrap_or(last);
         let renamed = |&color: &u32| match color {
             color if color == smallest => NONE,
             color if color == last => smallest,
             color => color,
         };
-        let mut colors: Vec<u32> = self.best.iter().map(renamed).collect();
+        let mut colors: Vec<u32> = best.iter().map(renamed).collect();
         for v in 0..colors.len() {
             if colors[v] == NONE {
                 let mut near = vec![0u32; last as usize];
@@ -419,23 +437,22 @@ impl<'a> Coloring<'a> {
             *name
         };
         let renamed: Vec<u32> = colors.iter().map(&mut name).collect();
-        if Cost::from(count) < self.lower {
-            return Err(Error::Internal(format!("{source}: {count} colors are below the proven bound {}", self.lower)));
+        let (cost, proved) = (Cost::from(count), self.ledger.proved());
+        if cost < proved {
+            return Err(Error::Internal(format!("{source}: {count} colors are below the proven bound {proved}")));
         }
-        if count < self.upper {
-            (self.upper, self.best) = (count, renamed);
-            let (solution, source, totals) = (self.best.as_slice().into(), source.to_string(), self.totals);
-            let cost = count.into();
-            (self.tell)(Message::Solution { cost, value: Number::Integer(cost), solution, source, totals });
+        self.ledger.count(self.totals);
+        if self.ledger.offer(cost, Number::Integer(cost), &renamed, source) {
+            (self.pulse)();
         }
         Ok(())
     }
 
     fn raise(&mut self, bound: Cost, source: &str) {
-        if bound > self.lower {
-            self.lower = bound;
-            let (source, totals) = (source.to_string(), self.totals);
-            (self.tell)(Message::Bound { bound, source, totals, proof: None });
+        if bound > self.ledger.proved() {
+            self.ledger.count(self.totals);
+            self.ledger.raise(bound, source, None);
+            (self.pulse)();
         }
     }
 }

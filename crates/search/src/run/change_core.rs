@@ -3,9 +3,8 @@
 
 use super::Run;
 use super::first_core::prepared;
-use super::messages::Message;
 use super::reducing::{Reducing, extent, size};
-use crate::bounds::{Proof, REDUCTIONS};
+use crate::bounds::{Bounder, Proof, REDUCTIONS};
 use crate::core::elite::Elite;
 use crate::core::size::fits_search;
 use crate::error::Error;
@@ -22,8 +21,8 @@ impl Run<'_> {
         if self.reducing.is_some() {
             return;
         }
-        self.tightened = (self.upper, self.budget.search_work);
-        let upper = self.upper.min(self.network.top());
+        self.tightened = (self.ledger.upper(), self.budget.search_work);
+        let upper = self.ledger.limit();
         // the loop checks the flag, here and below
         let Ok(mut reducer) = self.core.reducer.copy(self.stop) else { return };
         reducer.tighten_by(upper, &self.values, self.stop);
@@ -47,14 +46,14 @@ impl Run<'_> {
     pub(super) fn take_reduced(&mut self) {
         let Some(reduced) = self.reducing.as_mut().and_then(Reducing::finished) else { return };
         match reduced {
-            Ok(None) => (self.tell)(Message::facts(&self.core, &self.context, self.options)),
+            Ok(None) => self.tell_facts(),
             Ok(Some(new)) if new.reducer.infeasible() => {
                 self.reducing = None;
-                self.raise(self.upper.min(self.network.top()), REDUCTIONS, None);
+                self.raise(self.ledger.limit(), REDUCTIONS, None);
             }
             // the present problem stays, with everything made for it
             Ok(Some(new)) if extent(&new.problem) >= tuning().run.worth_moving * extent(&self.core.problem) => {
-                (self.tell)(Message::facts(&self.core, &self.context, self.options));
+                self.tell_facts();
                 threads::free(new, self.network.domains().len());
             }
             Ok(Some(new)) => {
@@ -62,13 +61,13 @@ impl Run<'_> {
                 if self.move_to(new, None) {
                     self.reducing = None;
                     self.values = values;
-                    (self.tell)(Message::facts(&self.core, &self.context, self.options));
+                    self.tell_facts();
                 }
             }
             Err(Error::Stopped) => {}
             Err(error) => {
                 let message = format!("{error}; the network is searched as it is");
-                (self.tell)(Message::Lost { source: REDUCTIONS.into(), message });
+                self.ledger.lose(REDUCTIONS, message);
             }
         }
     }
@@ -97,7 +96,7 @@ impl Run<'_> {
         };
         self.pool.rebase(&translate);
         self.group.rebase(&self.context, &translate);
-        self.bounds.rebase();
+        self.bounds.change(Bounder::rebase);
         let parts = self.network.domains().len();
         threads::free(old, parts);
         true

@@ -1,5 +1,6 @@
 //! The only clock of a run. The loop reads times from it, and its watchdog sets the stop flag when the budget is spent.
 
+use crate::ledger::Timer;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,9 +10,7 @@ use std::time::{Duration, Instant};
 /// The time since the process or the library call began, with an optional limit.
 #[derive(Debug)]
 pub struct Clock {
-    origin: Instant,
-    /// Seconds used by earlier runs.
-    before: f64,
+    timer: Timer,
     /// The end of the time limit.
     deadline: Option<Instant>,
     watchdog: Option<(Sender<()>, JoinHandle<()>)>,
@@ -44,18 +43,23 @@ impl Clock {
         if limit.is_some_and(|limit| origin.elapsed() >= limit) {
             stop.set(Cause::Time);
         }
-        Clock { origin, before: 0.0, deadline, watchdog }
+        Clock { timer: Timer { origin, before: 0.0 }, deadline, watchdog }
     }
 
     /// Adds the seconds that earlier runs have used: times continue from there, but the limit does not count them.
     pub fn after(mut self, before: f64) -> Self {
-        self.before = before;
+        self.timer.before = before;
         self
     }
 
     /// Returns the seconds since the origin, plus those that earlier runs have used.
     pub fn seconds(&self) -> f64 {
-        self.before + self.origin.elapsed().as_secs_f64()
+        self.timer.seconds()
+    }
+
+    /// Returns the times, for threads that share them.
+    pub(crate) fn timer(&self) -> Timer {
+        self.timer
     }
 
     /// Returns the end of the time limit, if there is one.

@@ -1,7 +1,5 @@
 //! The reduced problem that a run begins with.
 
-use super::initial::InitialSolution;
-use super::messages::Message;
 use super::opening;
 use super::reducing::{Reducing, may_end_early};
 use crate::core::context::SearchContext;
@@ -9,6 +7,7 @@ use crate::core::size::opens_as_form;
 use crate::device::Opened;
 use crate::drivers;
 use crate::error::Error;
+use crate::ledger::Ledger;
 use crate::model::Network;
 use crate::options::{Assertions, Options};
 use crate::reduce::{ReducedProblem, Reducer};
@@ -35,9 +34,9 @@ impl FirstCore {
     pub fn new(
         network: &Network,
         options: &Options,
-        first: &mut InitialSolution,
+        ledger: &Ledger,
+        first: &mut Vec<Vec<u32>>,
         stop: &Stop,
-        tell: &mut dyn FnMut(Message),
         rng: &mut Rng,
     ) -> Result<FirstCore, Error> {
         // if no thread can be started the reductions come first
@@ -49,7 +48,7 @@ impl FirstCore {
         };
         let (core, context) = match &reducing {
             Some(_) if opens_as_form(network, rayon::current_num_threads()) => {
-                opening::beside(network, options, first, stop, tell, prepare)?
+                opening::beside(network, options, ledger, first, stop, prepare)?
             }
             reducing => (first_core(network, options, reducing.is_some(), stop)?, None),
         };

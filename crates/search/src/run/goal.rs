@@ -2,12 +2,19 @@
 //! them.
 
 use crate::event::{StoppedBy, gap};
+use crate::ledger::Ledger;
 use crate::model::{Cost, Network, Number};
 use crate::options::Options;
 
-/// Returns why a run ends, if it does. `found` holds the incumbent's least cost in the network's units and the best
-/// value in the file's convention, `lower` the lower bound.
-pub(crate) fn reached(
+/// Returns why a run ends, if it does.
+pub(crate) fn reached(network: &Network, options: &Options, ledger: &Ledger) -> Option<StoppedBy> {
+    let (found, lower) = ledger.ends();
+    decided(network, options, found, lower)
+}
+
+/// Returns why a run ends, if it does, given the least cost in the network's units with the best value in the file's
+/// convention, and the lower bound.
+pub(super) fn decided(
     network: &Network,
     options: &Options,
     found: Option<(Cost, Number)>,
@@ -29,8 +36,8 @@ pub(crate) fn reached(
 
 /// Returns whether a run is over before it begins. With a heuristic it never is, because the heuristic must first be
 /// checked against the problem.
-pub(crate) fn settled(network: &Network, options: &Options, found: Option<(Cost, Number)>, lower: Cost) -> bool {
-    options.heuristic.is_none() && reached(network, options, found, lower).is_some()
+pub(crate) fn settled(network: &Network, options: &Options, ledger: &Ledger) -> bool {
+    options.heuristic.is_none() && reached(network, options, ledger).is_some()
 }
 
 #[cfg(test)]
@@ -47,7 +54,7 @@ mod tests {
         let _ = builder.units(Units { decimals: 9, maximise: true, rounded: 3 }).top(100);
         let network = builder.build();
         let value = |cost: Cost| (cost, network.units().number(cost));
-        let decided = |upper: Option<Cost>, lower| reached(&network, &Options::default(), upper.map(value), lower);
+        let reason_of = |upper: Option<Cost>, lower| decided(&network, &Options::default(), upper.map(value), lower);
         for (upper, lower, reason) in [
             (Some(0), 0, Some(StoppedBy::Optimal)),
             (Some(0), -1, None),
@@ -55,7 +62,7 @@ mod tests {
             (None, 99, None),
             (None, 100, Some(StoppedBy::Infeasible)),
         ] {
-            assert_eq!(decided(upper, lower), reason, "{upper:?} {lower}");
+            assert_eq!(reason_of(upper, lower), reason, "{upper:?} {lower}");
         }
         assert_eq!([gap(&network, Some(value(0)), 0), gap(&network, None, 0)], [Some(0.0), None]);
         assert!(gap(&network, Some(value(0)), -1).is_some_and(|gap| gap > 0.0));

@@ -2,7 +2,6 @@
 //! all the time.
 
 use super::Run;
-use super::messages::Message;
 use crate::core::context::{Request, SearchContext};
 use crate::core::elite::Elite;
 use crate::error::Error;
@@ -28,7 +27,7 @@ impl Run<'_> {
             Err(error) => format!("no driver can search without tables: {error}"),
         };
         self.has_search = false;
-        (self.tell)(Message::Lost { source: "search".into(), message: format!("{reason}: bounds work alone") });
+        self.ledger.lose("search", format!("{reason}: bounds work alone"));
     }
 
     /// Lays out the tables of all functions; the drivers restart on them.

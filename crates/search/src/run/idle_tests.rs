@@ -4,11 +4,11 @@
 use crate::core::size::is_dense;
 use crate::device::{Choice, Opening};
 use crate::formats::{Format, ReadOptions, read_from};
+use crate::ledger::Ledger;
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 use crate::run::Run;
-use crate::run::initial::InitialSolution;
-use crate::run::messages::Message;
+use crate::run::initial::assignments;
 use crate::stop::Stop;
 use crate::threads;
 use crate::{DriverChoice, Options, Status, Summary, solve};
@@ -72,9 +72,10 @@ fn moves(network: &Network, threads: usize) -> bool {
     let device = Opening::new(Choice::Cpu);
     let (stop, options) = (Stop::new(), Options { threads: Some(threads), device, ..Options::default() });
     threads::pool(threads).expect("threads").install(|| {
-        let mut tell = |_: Message| {};
-        let first = InitialSolution::new(network, &options, network.least(), &stop, &mut tell);
-        let Some(mut run) = Run::new(network, &options, first, &stop, &mut tell).expect("nothing fails") else {
+        let ledger = Ledger::of(network, &stop);
+        let first = assignments(network, &options, network.least(), &ledger, &stop);
+        let pulse = &mut || ();
+        let Some(mut run) = Run::new(network, &options, &ledger, first, &stop, pulse).expect("nothing fails") else {
             return true;
         };
         let is_over = |run: &Run<'_>| run.reached().is_some() || run.core.problem.variables() == 0;

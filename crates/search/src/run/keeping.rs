@@ -1,12 +1,12 @@
 //! Checkpoints during a run: what it stores and sends to other processes, and what it takes from them.
 
 use super::Run;
-use super::messages::{Message, RunState};
 use crate::check;
 use crate::checkpoint::{Checkpoint, Extent, Found, Keeper};
 use crate::core::driver::DriverState;
 use crate::core::elite::Elite;
 use crate::error::Error;
+use crate::ledger::RunState;
 use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Run<'_> {
                 self.take_in(&other)?;
             }
             for message in keeper.troubles() {
-                (self.tell)(Message::Lost { source: "exchange".into(), message });
+                self.ledger.lose("exchange", message);
             }
         }
         Ok(())
@@ -55,7 +55,9 @@ impl Run<'_> {
 
     fn tell_state(&mut self, keeper: usize, wanted: &dyn Keeper) {
         let state = self.state(wanted.extent());
-        (self.tell)(Message::State { keeper, state: Box::new(state), totals: self.totals });
+        self.ledger.count(self.totals);
+        self.ledger.keep(keeper, state);
+        (self.pulse)();
     }
 
     /// Returns the state for a checkpoint. Assignments are lifted to the network, because no other run has this reduced
@@ -85,8 +87,9 @@ impl Run<'_> {
     fn take_in(&mut self, other: &Checkpoint) -> Result<(), Error> {
         // the source may have a prefix already if it came through several processes
         let from = |source: &str| format!("exchange/{}", source.trim_start_matches("exchange/"));
+        let best = self.ledger.costs();
         let is_better =
-            |found: &Found| self.value.is_none_or(|value| self.network.units().is_better(found.value, value));
+            |found: &Found| best.is_none_or(|(_, value)| self.network.units().is_better(found.value, value));
         let better = other.solution.as_ref().filter(|found| is_better(found));
         let fits = other.fits(self.network, self.options.keeping.network());
         // a solution that is no better than the incumbent is not evaluated
@@ -101,22 +104,21 @@ impl Run<'_> {
         }
         other.elites.iter().for_each(|elite| self.offer_projected(elite));
         let bound = other.bound.cost;
-        let most = self.upper.min(self.network.top());
+        let most = self.ledger.limit();
         if bound > most {
             return self.refuse(&format!(
                 "a bound of another process is not taken: {bound} is above {most}, the cost of the best solution"
             ));
         }
-        if bound > self.bound() {
-            self.believed = bound;
-            (self.tell)(Message::Believed { bound, source: from(&other.bound.source) });
+        if bound > self.ledger.bound() {
+            self.ledger.adopt(bound, &from(&other.bound.source));
         }
         Ok(())
     }
 
     fn refuse(&mut self, what: &str) -> Result<(), Error> {
         if self.refused.insert(what.into()) {
-            (self.tell)(Message::Lost { source: "exchange".into(), message: what.into() });
+            self.ledger.lose("exchange", what.into());
         }
         Ok(())
     }

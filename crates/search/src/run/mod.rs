@@ -11,7 +11,6 @@ pub(crate) mod handover;
 mod idle;
 pub(crate) mod initial;
 pub(crate) mod keeping;
-pub(crate) mod messages;
 mod opening;
 pub(crate) mod passes;
 mod places;
@@ -26,8 +25,6 @@ mod troubles;
 use self::first_core::{FirstCore, check_heuristic, prepared};
 use self::goal::{reached, settled};
 use self::handover::DeviceHandover;
-use self::initial::InitialSolution;
-use self::messages::{Ending, Message, Totals};
 use self::reducing::Reducing;
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
@@ -36,11 +33,10 @@ use super::scheduler::concurrent_bounds::ConcurrentBounds;
 use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::ThreadSplit;
-use crate::bounds::{BoundResult, CONSTANT, Proof, REDUCTIONS};
+use crate::bounds::{BoundResult, CONSTANT, Proof, REDUCTIONS, Step};
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
 use crate::core::elite::LONGEST;
-use crate::core::incumbent::SharedIncumbent;
 use crate::core::pool::Pool;
 use crate::core::size::fits_search;
 use crate::device::Opened;
@@ -48,28 +44,29 @@ use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::faults;
 use crate::heuristics::Needs;
-use crate::model::{Cost, FORBIDDEN, Network, Number};
+use crate::ledger::{Ending, Ledger, Pulse, RunFacts, Totals};
+use crate::model::{Cost, Network};
 use crate::reduce::{ReducedProblem, ValueBounds};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use crate::threads;
 use crate::tuning::tuning;
 use rustc_hash::FxHashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) struct Run<'a> {
     network: &'a Network,
     options: &'a Options,
     stop: &'a Stop,
-    tell: &'a mut dyn FnMut(Message),
+    /// The best-known solution and bound, and the events of the run.
+    ledger: Ledger,
+    pulse: Pulse<'a>,
     core: ReducedProblem,
     context: Arc<SearchContext>,
     pool: Pool,
     group: DriverGroup,
     bounds: ConcurrentBounds,
-    /// The incumbent's cost and the bound, shared with work outside the loop.
-    incumbent: SharedIncumbent,
     rng: Rng,
     /// The devices while they work; the CPU without one.
     device: Opened,
@@ -77,24 +74,14 @@ pub(crate) struct Run<'a> {
     handover: Option<DeviceHandover>,
     totals: Totals,
     budget: TimeBudget,
-    /// The cell for the bound of the unreduced network, until that is taken.
-    early: Option<Arc<OnceLock<Cost>>>,
     /// The first assignments, until the run begins.
     first: Vec<Vec<u32>>,
-    /// The incumbent's cost, in the network's units; [`FORBIDDEN`] before the first solution.
-    upper: Cost,
-    /// The incumbent's best value in the file's convention, by the file's own numbers.
-    value: Option<Number>,
-    /// The lower bound proved here, in the network's units.
-    lower: Cost,
-    /// The lower bound of other runs, until a solution refutes it.
-    believed: Cost,
     values: ValueBounds,
     /// Entries of the reduced problem's tables.
     size: u64,
     /// The first reductions, while they run beside the search of the unreduced network.
     reducing: Option<Reducing>,
-    /// `upper` at the last reduction, and the search work up to then.
+    /// The limit of better solutions at the last reduction, and the search work up to then.
     tightened: (Cost, u64),
     /// Whether the system has no threads for a split.
     cannot_split: bool,
@@ -114,27 +101,22 @@ impl<'a> Run<'a> {
     pub fn new(
         network: &'a Network,
         options: &'a Options,
-        mut first: InitialSolution,
+        ledger: &Ledger,
+        mut first: Vec<Vec<u32>>,
         stop: &'a Stop,
-        tell: &'a mut dyn FnMut(Message),
+        pulse: Pulse<'a>,
     ) -> Result<Option<Self>, Error> {
         let resumed = options.keeping.resumed();
         // a resumed run does not repeat its draws
         let draw = resumed.map_or(options.seed, |resumed| mix(options.seed, resumed.checkpoint.rounds));
         let mut rng = Rng::new(draw);
-        let FirstCore { core, context, reducing } = FirstCore::new(network, options, &mut first, stop, tell, &mut rng)?;
+        let FirstCore { core, context, reducing } =
+            FirstCore::new(network, options, ledger, &mut first, stop, &mut rng)?;
         let least = core.problem.constant.max(network.least());
         let constant = if core.reducer.infeasible() { network.top() } else { least };
-        let (totals, incumbent) =
-            (Totals::resumed(options), SharedIncumbent::new(first.upper.min(network.top()), stop));
-        let proof = Proof::reductions(&core.reducer).map(Box::new);
         let source = if options.reduce && !core.reducer.is_unreduced() { REDUCTIONS } else { CONSTANT };
-        tell(Message::Bound { bound: constant, source: source.into(), totals, proof });
-        let lower = constant.max(first.lower);
-        // a bound that the first solution refutes is not adopted
-        let believed = resumed.map(|resumed| resumed.checkpoint.bound.cost).filter(|&bound| bound <= first.upper);
-        let believed = believed.unwrap_or(Cost::MIN);
-        if settled(network, options, first.found(), lower.max(believed)) {
+        ledger.raise(constant, source, Proof::reductions(&core.reducer));
+        if settled(network, options, ledger) {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
@@ -145,47 +127,42 @@ impl<'a> Run<'a> {
         // a repeatable run, and a heuristic for devices, begin on the device
         let waits = options.rounds.is_some() || for_devices;
         let (handover, device) =
-            DeviceHandover::unless_there(&options.device, waits, &context, incumbent.closed(), stop)?;
+            DeviceHandover::unless_there(&options.device, waits, &context, ledger.gap().closed(), stop)?;
         if handover.is_none() {
-            tell(Message::Note(device.to_string()));
+            ledger.note(device.to_string());
         }
         check_heuristic(options, &context, &device)?;
         let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), &context);
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
-        let group = DriverGroup::new(options, &device, for_drivers.flatten(), incumbent.clone(), &mut rng);
+        let group = DriverGroup::new(options, &device, for_drivers.flatten(), ledger.gap().clone(), &mut rng);
         // a repeatable run computes bounds on the CPU
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
-        let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), incumbent.clone());
+        let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), ledger.clone());
         let values = ValueBounds::new(&core.reducer, stop)?;
         if options.facts && !reducing.as_ref().is_some_and(Reducing::is_on_its_way) {
-            tell(Message::facts(&core, &context, options));
+            ledger.facts(RunFacts { core: &core, context: &context, options }.facts());
         }
         let has_room = fits_search(&core.problem);
         Ok(Some(Run {
             network,
             options,
             stop,
-            tell,
+            ledger: ledger.clone(),
+            pulse,
             values,
             size: reducing::size(&core.problem),
             reducing,
             core,
             budget: TimeBudget::new(options.rounds.is_none(), context.sweep_work),
             context,
-            pool: Pool::new(first.upper < FORBIDDEN),
+            pool: Pool::new(ledger.costs().is_some()),
             group,
             bounds,
-            incumbent,
             rng,
             device,
             handover,
-            totals,
-            first: first.assignments,
-            early: first.early,
-            upper: first.upper,
-            value: first.value,
-            lower,
-            believed,
+            totals: Totals::resumed(options),
+            first,
             tightened: (network.top(), 0),
             cannot_split: false,
             has_room,
@@ -197,16 +174,11 @@ impl<'a> Run<'a> {
 
     /// Returns why the run ends. To be called after every message and before other long work.
     fn reached(&self) -> Option<StoppedBy> {
-        reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.bound())
-    }
-
-    /// Returns the best lower bound, of this run or another.
-    fn bound(&self) -> Cost {
-        self.lower.max(self.believed)
+        reached(self.network, self.options, &self.ledger)
     }
 
     fn gap(&self) -> Cost {
-        self.upper.min(self.network.top()).saturating_sub(self.bound())
+        self.ledger.limit().saturating_sub(self.ledger.bound())
     }
 
     pub fn run(mut self) -> Result<Ending, Error> {
@@ -214,7 +186,7 @@ impl<'a> Run<'a> {
             let message = format!(
                 "a domain is longer than the {LONGEST} values that local search has room for: bounds work alone"
             );
-            (self.tell)(Message::Lost { source: "search".into(), message });
+            self.ledger.lose("search", message);
         }
         // drivers find better solutions than the greedy one at once, except on vast problems
         let resumed = self.options.keeping.resumed().is_some();
@@ -226,14 +198,12 @@ impl<'a> Run<'a> {
         for first in std::mem::take(&mut self.first).iter().filter(|_| wanted) {
             self.offer_projected(first);
         }
-        self.incumbent.proved(self.lower);
         self.resume();
         let stopped_by = loop {
             faults::panic_at("loop");
             if let Some(reason) = self.finished() {
                 break reason;
             }
-            self.take_early();
             self.take_device()?;
             self.take_reduced();
             self.split_threads();
@@ -243,18 +213,18 @@ impl<'a> Run<'a> {
             if is_empty && !self.network.is_relaxed() {
                 let _ = self.core_solution(&self.core.clone(), &[], REDUCTIONS)?;
                 let proof = Proof::reductions(&self.core.reducer);
-                self.raise(self.upper.min(self.network.top()), REDUCTIONS, proof);
+                self.raise(self.ledger.limit(), REDUCTIONS, proof);
                 continue;
             }
             if is_empty {
-                self.raise(self.core.problem.constant.min(self.upper).min(self.network.top()), REDUCTIONS, None);
+                self.raise(self.core.problem.constant.min(self.ledger.limit()), REDUCTIONS, None);
             }
             if is_empty || !self.bound_slice()? {
                 self.round()?;
             }
         };
         if self.handover.is_some() {
-            (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
+            self.ledger.note(DeviceHandover::missed(&self.options.device, self.stop)?);
         }
         let (source, Effort { moves, ratings, found, .. }) = self.group.finish(&mut self.pool);
         self.totals.moves += moves;
@@ -273,7 +243,7 @@ impl<'a> Run<'a> {
         self.tell_of_losses();
         self.report_violations();
         let (z, induced_width) = self.bounds.widths();
-        let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
+        let (values_forbidden, values) = self.values.forbidden(self.ledger.limit());
         Ok(Ending {
             values: Some(values),
             values_forbidden: Some(values_forbidden),
@@ -284,14 +254,6 @@ impl<'a> Run<'a> {
             induced_width,
             device: self.device.name(),
         })
-    }
-
-    /// Takes the bound of the unreduced network once it is computed; the publisher has reported it.
-    fn take_early(&mut self) {
-        if let Some(lower) = self.early.take_if(|early| early.get().is_some()).and_then(|early| early.get().copied()) {
-            self.lower = self.lower.max(lower);
-            self.incumbent.proved(self.lower);
-        }
     }
 
     /// Returns the stop flag for checking a solution. A check that does not take long is completed after the end of a
@@ -311,12 +273,12 @@ impl<'a> Run<'a> {
         self.ensure_search();
         if !self.has_search {
             self.totals.rounds += 1;
-            (self.tell)(Message::Progress(self.totals));
+            self.progress();
             std::thread::sleep(tuning().run.polling);
             return Ok(());
         }
         let began = Instant::now();
-        let over = self.handover.as_ref().map_or(self.incumbent.closed(), DeviceHandover::over);
+        let over = self.handover.as_ref().map_or(self.ledger.gap().closed(), DeviceHandover::over);
         let (group, context, pool) = (&mut self.group, &self.context, &mut self.pool);
         let (
             source,
@@ -337,13 +299,13 @@ impl<'a> Run<'a> {
             return Err(Error::Internal(fault));
         }
         if let Some(note) = note {
-            (self.tell)(Message::Note(note));
+            self.ledger.note(note);
         }
         if let Some(message) = clipped {
-            (self.tell)(Message::Lost { source: source.into(), message });
+            self.ledger.lose(source, message);
         }
         if let Some(nonsense) = nonsense {
-            (self.tell)(Message::Nonsense(nonsense));
+            self.ledger.warn(nonsense);
         }
         if let Some(error) = lost {
             // other devices that fail as well do not take its place
@@ -356,12 +318,14 @@ impl<'a> Run<'a> {
         if self.options.assertions >= Assertions::Round {
             self.pool.assert_energies(&self.core.problem)?;
         }
-        (self.tell)(Message::Progress(self.totals));
+        self.progress();
         if self.reached().is_some() {
             return Ok(());
         }
         let (upper, work) = self.tightened;
-        if self.upper < upper && self.budget.search_work - work > self.size.saturating_mul(tuning().run.tighten_every) {
+        if self.ledger.upper() < upper
+            && self.budget.search_work - work > self.size.saturating_mul(tuning().run.tighten_every)
+        {
             self.tighten();
         }
         Ok(())
@@ -371,7 +335,6 @@ impl<'a> Run<'a> {
     /// A repeatable run alternates; otherwise the search continues beside a slice if a device searches, or if another
     /// thread computes the slice.
     fn bound_slice(&mut self) -> Result<bool, Error> {
-        let upper = self.upper.min(self.network.top());
         if let Some(step) = self.bounds.finished() {
             self.follow(step)?;
             return Ok(true);
@@ -381,7 +344,7 @@ impl<'a> Run<'a> {
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.budget.search_work > 0 || !self.has_search {
                 let one = self.context.is_large() && !self.context.is_vast();
-                self.bounds.begin(&self.core, upper, one, self.stop);
+                self.bounds.begin(&self.core, one, self.stop);
             }
             return Ok(false);
         }
@@ -389,8 +352,8 @@ impl<'a> Run<'a> {
         if self.handover.is_some() && self.context.sweep_work > tuning().run.most_meanwhile && !alone {
             return Ok(false);
         }
-        let Some(bounds) = self.bounds.here() else { return Ok(false) };
-        self.budget.note_bounds(bounds.bounder.spent());
+        let Some(bounder) = self.bounds.here() else { return Ok(false) };
+        self.budget.note_bounds(bounder.spent());
         // an anneal that takes as long as all before finds nothing until it ends
         let climbs = self.context.climbs();
         let (is_stalled, one) = (self.budget.is_stalled() && !climbs, rayon::current_num_threads() == 1);
@@ -398,33 +361,33 @@ impl<'a> Run<'a> {
         // the first slice of a dense form alone may take longer than a run
         let is_dense = !self.context.is_for_tables() && !self.context.is_for_sums();
         let due = match alone {
-            true => !bounds.bounder.is_done(),
-            false => (!one || !is_dense || is_stalled) && bounds.is_due(self.budget.with_a_slice(price), is_stalled),
+            true => !bounder.is_done(),
+            false => (!one || !is_dense || is_stalled) && self.budget.bounds_are_due(bounder, price, is_stalled),
         };
         if !due {
             return Ok(false);
         }
         // slices leave threads idle: with alternating work a run on two threads used one and a half (results/scheduler)
-        let is_beside = self.context.is_vast() || !bounds.takes_turns();
+        let is_beside = self.context.is_vast() || !TimeBudget::bounds_take_turns(bounder);
         if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && is_beside {
-            self.bounds.begin(&self.core, upper, true, self.stop);
+            self.bounds.begin(&self.core, true, self.stop);
             return Ok(false);
         }
         let slice = || {
             faults::panic_at("bounds");
-            bounds.slice(&self.core, upper, self.stop)
+            bounder.step(&self.core, self.ledger.limit(), self.stop)
         };
         let step = threads::caught(slice).unwrap_or_else(|what| {
             self.bounds.lose(what);
-            None
+            Step::Done
         });
         self.tell_of_bounds();
         if !self.has_search && self.has_room {
             self.idle_slices += 1;
             self.totals.rounds += u64::from(self.idle_slices.is_multiple_of(tuning().run.slices_of_a_round));
         }
-        if let Some(step) = step {
-            self.follow(step)?;
+        if let Step::Result(step) = step {
+            self.follow(*step)?;
         }
         Ok(true)
     }
@@ -439,8 +402,8 @@ impl<'a> Run<'a> {
             self.offer_projected(&solution);
         }
         let closed = (before - self.gap()) as f64 / before.max(1) as f64;
-        if let Some(bounds) = self.bounds.here() {
-            bounds.note(closed);
+        if let Some(bounder) = self.bounds.here() {
+            bounder.note_gap(closed);
         }
         // the values of the unreduced network are not those of the reduced problem
         let is_known = |step: &BoundResult| self.reducing.is_some() || !step.reduced.reducer.is_unreduced();
@@ -448,8 +411,7 @@ impl<'a> Run<'a> {
             self.values.learn(&step.reduced.reducer, &values, reason, self.stop);
             threads::free(values, step.reduced.problem.variables());
             self.look_at_reduced();
-            let upper = self.upper.min(self.network.top());
-            let (removable, of) = self.values.removable(&self.core.reducer, upper, self.stop);
+            let (removable, of) = self.values.removable(&self.core.reducer, self.ledger.limit(), self.stop);
             if removable > of / tuning().run.worth_tightening {
                 self.tighten();
             }
@@ -467,7 +429,7 @@ impl<'a> Run<'a> {
             None => None,
         };
         // a bound of the reduced problem holds for solutions better than the incumbent
-        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());
+        self.raise(step.lower.min(self.ledger.limit()), &step.source, step.proof.take());
         Ok(solution)
     }
 
@@ -478,13 +440,26 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Takes a lower bound that the run has proved. A proof counts even if a better bound without a proof exists.
     fn raise(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
-        // a proof is reported even if a better bound without a proof exists
-        if bound > self.lower || proof.is_some() {
-            self.lower = self.lower.max(bound);
-            self.incumbent.proved(self.lower);
-            let (source, totals) = (source.to_string(), self.totals);
-            (self.tell)(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
+        if bound > self.ledger.proved() || proof.is_some() {
+            self.ledger.count(self.totals);
+            self.ledger.raise(bound, source, proof);
+            (self.pulse)();
+        }
+    }
+
+    /// Notes the counters of a round.
+    fn progress(&mut self) {
+        self.ledger.progress(self.totals);
+        (self.pulse)();
+    }
+
+    /// Reports the sizes and memory of the run, if they are wanted.
+    fn tell_facts(&self) {
+        if self.options.facts {
+            let Run { core, context, options, .. } = self;
+            self.ledger.facts(RunFacts { core, context, options }.facts());
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The search of networks of binary variables in pairs before there are tables. Dense networks of some thousand
 //! variables have millions of functions, whose tables take seconds, while a quadratic form takes a part of a second.
 
-use super::initial::InitialSolution;
-use super::messages::{Message, Totals};
+use super::initial::offer;
 use crate::check;
 use crate::core::context::SearchContext;
 use crate::core::quadratic::form::SweepForm;
 use crate::drivers::spins::{NAME as SPINS, alone};
 use crate::error::Error;
+use crate::ledger::Ledger;
 use crate::model::Network;
 use crate::options::Options;
 use crate::rng::{Rng, mix};
@@ -28,9 +28,9 @@ impl Drop for Over<'_> {
 pub(super) fn beside<T: Send>(
     network: &Network,
     options: &Options,
-    first: &mut InitialSolution,
+    ledger: &Ledger,
+    first: &mut Vec<Vec<u32>>,
     stop: &Stop,
-    tell: &mut dyn FnMut(Message),
     prepare: impl FnOnce() -> Result<(T, Option<Arc<SearchContext>>), Error> + Send,
 ) -> Result<(T, Option<Arc<SearchContext>>), Error> {
     let over = stop.below();
@@ -42,12 +42,11 @@ pub(super) fn beside<T: Send>(
         });
         // made even if the preparation ends first, because drivers use the form
         let form = SweepForm::of(network, stop).ok().flatten().map(Arc::new)?;
-        let begin = first.assignments.first().cloned().unwrap_or_else(|| vec![0; network.domains().len()]);
-        let totals = Totals::resumed(options);
+        let begin = first.first().cloned().unwrap_or_else(|| vec![0; network.domains().len()]);
         alone(&form, &begin, Rng::new(mix(options.seed, 0)), &over, &mut |values| {
             let evaluation = check::evaluate_unless(network, &values, || stop.is_set());
-            if evaluation.is_some_and(|found| first.hear(network, &found, &values, SPINS, totals, tell)) {
-                first.assignments = vec![values];
+            if evaluation.is_some_and(|found| offer(network, ledger, &found, &values, SPINS)) {
+                *first = vec![values];
             }
         });
         Some(form)
@@ -61,11 +60,13 @@ pub(super) fn beside<T: Send>(
 mod tests {
     use super::*;
     use crate::core::size::is_dense;
+    use crate::event::{Event, EventKind};
     use crate::generate::generate;
+    use crate::model::Number;
     use crate::run::Run;
+    use crate::run::initial::assignments;
     use crate::threads;
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     fn dense() -> Network {
         let settings = [("n", "600"), ("d", "2"), ("functions", "70000")];
@@ -77,21 +78,22 @@ mod tests {
         let (network, stop) = (dense(), Stop::new());
         let options = Options { threads: Some(2), ..Options::default() };
         threads::pool(2).expect("threads").install(|| {
-            let mut first = InitialSolution::new(&network, &options, network.least(), &stop, &mut |_| {});
-            let before = first.upper;
-            let (sender, heard) = channel();
-            let mut tell = |message| {
-                let _ = sender.send(matches!(message, Message::Solution { .. }));
-            };
+            let ledger = Ledger::of(&network, &stop);
+            let mut first = assignments(&network, &options, network.least(), &ledger, &stop);
+            let before = ledger.upper();
             // whatever it finds, it ends with the preparation
-            let prepare = move || Ok((heard.recv_timeout(Duration::from_secs(60)), None));
-            let prepared = beside(&network, &options, &mut first, &stop, &mut tell, prepare);
-            let (heard, _) = prepared.expect("nothing fails");
-            assert_eq!(heard, Ok(true));
-            assert!(first.upper < before);
-            assert_eq!(check::evaluate(&network, &first.assignments[0]).cost, first.upper);
+            let (own, began) = (ledger.clone(), Instant::now());
+            let prepare = move || {
+                while own.upper() == before && began.elapsed() < Duration::from_secs(60) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Ok((own.upper(), None))
+            };
+            let (found, _) = beside(&network, &options, &ledger, &mut first, &stop, prepare).expect("nothing fails");
+            assert!(ledger.upper() <= found && found < before);
+            assert_eq!(check::evaluate(&network, &first[0]).cost, ledger.upper());
             let fails = || Err::<((), _), _>(Error::Stopped);
-            assert!(beside(&network, &options, &mut first, &stop, &mut |_| {}, fails).is_err());
+            assert!(beside(&network, &options, &ledger, &mut first, &stop, fails).is_err());
         });
     }
 
@@ -100,23 +102,22 @@ mod tests {
         let (network, stop) = (dense(), Stop::new());
         assert!(is_dense(&network));
         let options = Options { threads: Some(2), facts: true, ..Options::default() };
-        let mut told = Vec::new();
-        let mut tell = |message: Message| match message {
-            Message::Solution { cost, source, .. } => told.push((source, cost)),
-            Message::Facts(facts) => told.push(("facts".into(), facts.reduction.after.variables as i64)),
-            _ => {}
-        };
+        let ledger = Ledger::of(&network, &stop);
         threads::pool(2).expect("threads").install(|| {
-            let first = InitialSolution::new(&network, &options, network.least(), &stop, &mut tell);
-            let run = Run::new(&network, &options, first, &stop, &mut tell).expect("nothing fails");
+            let first = assignments(&network, &options, network.least(), &ledger, &stop);
+            let pulse = &mut || ();
+            let run = Run::new(&network, &options, &ledger, first, &stop, pulse).expect("nothing fails");
             let mut run = run.expect("there is something to search");
             assert!(!run.context.is_for_tables() && run.context.is_vast());
             (0..20).for_each(|_| run.round().expect("nothing fails"));
             assert!(run.totals.moves > 1000);
         });
-        let costs = || told.iter().filter(|(source, _)| source != "facts");
-        assert!(costs().all(|(source, _)| ["greedy", SPINS, "one-flip"].contains(&&source[..])), "{told:?}");
-        assert!(costs().is_sorted_by(|a, b| a.1 > b.1) && costs().count() > 1, "{told:?}");
-        assert!(told.contains(&("facts".into(), 600)), "{told:?}");
+        let told = ledger.take_events();
+        let solutions = || told.iter().filter(|event| event.kind == EventKind::Solution);
+        let cost = |event: &Event| event.cost.map(Number::as_f64);
+        assert!(solutions().all(|event| ["greedy", SPINS, "one-flip"].contains(&&*event.source)), "{told:?}");
+        assert!(solutions().is_sorted_by(|a, b| cost(a) > cost(b)) && solutions().count() > 1, "{told:?}");
+        let variables = told.iter().rev().find_map(|event| Some(event.facts.as_ref()?.reduction.after.variables));
+        assert_eq!(variables, Some(600), "{told:?}");
     }
 }

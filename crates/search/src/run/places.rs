@@ -2,7 +2,6 @@
 
 use super::Run;
 use super::handover::DeviceHandover;
-use super::messages::Message;
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::scheduler::portfolio::Portfolio;
@@ -17,11 +16,11 @@ impl Run<'_> {
             Err(Error::Stopped) => return Ok(()),
             opened => opened?,
         };
-        (self.tell)(Message::Note(self.device.to_string()));
+        self.ledger.note(self.device.to_string());
         if let Some(cuda) = self.device.cuda.clone() {
             let parts = ThreadSplit::beside_device(Portfolio::may_split(self.options), &self.context);
             self.group.hand_over(self.options, &self.device, parts.drivers, &mut self.pool, &mut self.rng);
-            self.bounds.board(Gpu::new(cuda), parts.bounds);
+            self.bounds.use_device(Gpu::new(cuda), Some(parts.bounds));
             self.resume_drivers();
         }
         Ok(())

@@ -113,11 +113,16 @@ pub(super) fn size(problem: &Problem) -> u64 {
 mod tests {
     use super::*;
     use crate::device::{Choice, Opening};
+    use crate::event::EventKind;
     use crate::generate::generate;
+    use crate::ledger::Ledger;
     use crate::run::Run;
-    use crate::run::initial::InitialSolution;
-    use crate::run::messages::Message;
+    use crate::run::initial::assignments;
+    use std::sync::Arc;
     use std::sync::mpsc::channel;
+
+    /// The source, the round and the cost of a solution; the number of variables for `facts`.
+    type Told = (Arc<str>, u64, f64);
 
     #[test]
     fn the_search_finds_solutions_before_the_reductions_end_and_goes_on_after() {
@@ -128,17 +133,11 @@ mod tests {
         assert!(Reducing::suits(&network, &options));
         assert!(!Reducing::suits(&network, &Options { rounds: Some(9), ..options.clone() }), "it is to be repeated");
         let stop = Stop::new();
-        let told = threads::pool(2).expect("threads").install(|| {
-            let mut told = Vec::new();
-            let mut tell = |message: Message| {
-                told.push(match message {
-                    Message::Solution { cost, totals, source, .. } => (source, totals.rounds, cost),
-                    Message::Facts(facts) => ("facts".into(), 0, facts.reduction.after.variables as i64),
-                    _ => return,
-                });
-            };
-            let first = InitialSolution::new(&network, &options, network.least(), &stop, &mut tell);
-            let run = Run::new(&network, &options, first, &stop, &mut tell).expect("nothing fails");
+        let ledger = Ledger::of(&network, &stop);
+        threads::pool(2).expect("threads").install(|| {
+            let first = assignments(&network, &options, network.least(), &ledger, &stop);
+            let pulse = &mut || ();
+            let run = Run::new(&network, &options, &ledger, first, &stop, pulse).expect("nothing fails");
             let mut run = run.expect("there is something to search");
             // the reductions end on command
             let real = run.reducing.take().expect("they are on their way");
@@ -151,8 +150,8 @@ mod tests {
             run.reducing = Some(Reducing { thread: gated.ok(), left: Stop::new() });
             let whole = run.core.problem.variables();
             assert_eq!(whole, network.domains().len());
-            let first = run.upper;
-            while run.upper >= first {
+            let first = ledger.upper();
+            while ledger.upper() >= first {
                 run.round().expect("nothing fails");
                 run.take_reduced();
             }
@@ -163,20 +162,28 @@ mod tests {
                 std::thread::yield_now();
             }
             assert!(run.core.problem.variables() < whole && !run.pool.elites().is_empty());
-            let before = run.upper;
+            let before = ledger.upper();
             for _ in 0..200 {
                 run.round().expect("nothing fails");
-                if run.upper < before {
+                if ledger.upper() < before {
                     break;
                 }
             }
-            told
         });
-        let place = |is: &dyn Fn(&(String, u64, i64)) -> bool| told.iter().position(is);
-        let found = place(&|(source, rounds, _)| source != "facts" && *rounds > 0).expect("a round finds something");
-        let reduced = place(&|(source, ..)| source == "facts").expect("they end");
-        assert!(told[0].0 == "greedy" && found < reduced, "{told:?}");
-        assert!(told[reduced].2 < network.domains().len() as i64 && told.len() > reduced + 1, "{told:?}");
-        assert!(told.iter().filter(|(source, ..)| source != "facts").is_sorted_by(|a, b| a.2 > b.2));
+        let told: Vec<Told> = ledger
+            .take_events()
+            .iter()
+            .filter_map(|event| match event.kind {
+                EventKind::Solution => Some((event.source.clone(), event.round, event.cost?.as_f64())),
+                EventKind::Note => Some(("facts".into(), 0, event.facts.as_ref()?.reduction.after.variables as f64)),
+                _ => None,
+            })
+            .collect();
+        let place = |is: &dyn Fn(&Told) -> bool| told.iter().position(is);
+        let found = place(&|(source, rounds, _)| &**source != "facts" && *rounds > 0).expect("a round finds something");
+        let reduced = place(&|(source, ..)| &**source == "facts").expect("they end");
+        assert!(&*told[0].0 == "greedy" && found < reduced, "{told:?}");
+        assert!(told[reduced].2 < network.domains().len() as f64 && told.len() > reduced + 1, "{told:?}");
+        assert!(told.iter().filter(|(source, ..)| &**source != "facts").is_sorted_by(|a, b| a.2 > b.2));
     }
 }

@@ -1,7 +1,6 @@
 //! The way of solutions to the network: lifted, checked by the independent evaluator, and kept if they are better.
 
 use super::Run;
-use super::messages::Message;
 use crate::check::{self, Evaluation};
 use crate::core::effort::Found;
 use crate::error::Error;
@@ -14,7 +13,7 @@ impl Run<'_> {
     pub(super) fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
         let Some(elite) = self.pool.allowed() else { return Ok(()) };
         let total = self.core.problem.constant.saturating_add(elite.energy.total);
-        if total < self.upper.min(self.core.problem.top) {
+        if total < self.ledger.upper().min(self.core.problem.top) {
             let assignment: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
             let _ = self.core_solution(&self.core.clone(), &assignment, source)?;
         }
@@ -23,7 +22,9 @@ impl Run<'_> {
 
     /// Keeps a driver's solution of the network if it is better than the incumbent.
     pub(super) fn look_at_found(&mut self, found: Option<Found>) -> Result<(), Error> {
-        let Some(Found { source, values, .. }) = found.filter(|found| found.cost < self.upper) else { return Ok(()) };
+        let Some(Found { source, values, .. }) = found.filter(|found| found.cost < self.ledger.upper()) else {
+            return Ok(());
+        };
         let stop = self.checking();
         let evaluation = check::evaluate_unless(self.network, &values, || stop.is_set());
         if let Some(evaluation) = evaluation {
@@ -67,24 +68,18 @@ impl Run<'_> {
             return Ok(None);
         }
         let cost = evaluation.cost;
-        if cost < self.lower {
-            return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
+        let proved = self.ledger.proved();
+        if cost < proved {
+            return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {proved}")));
         }
-        if cost < self.believed {
-            self.believed = Cost::MIN;
-        }
-        if cost < self.upper {
+        if cost < self.ledger.upper() {
             let Some(value) = evaluation.value(self.network, solution) else {
                 return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
             };
-            self.incumbent.found(cost);
-            self.upper = cost;
-            if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
-                self.value = Some(value);
-            }
             self.budget.note_better();
-            let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
-            (self.tell)(Message::Solution { cost, value, solution, source, totals });
+            self.ledger.count(self.totals);
+            let _ = self.ledger.offer(cost, value, solution, source);
+            (self.pulse)();
         }
         Ok(Some(cost))
     }

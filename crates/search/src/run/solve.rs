@@ -5,16 +5,16 @@ use super::clock::Clock;
 use super::early::{EarlyBounding, early_bound};
 use super::goal::settled;
 use super::handover::DeviceHandover;
-use super::initial::InitialSolution;
-use super::messages::{Ending, Message, Totals};
+use super::initial::assignments;
 use super::publisher::EventPublisher;
 use crate::bounds::BoundChoice;
 use crate::certificate::Certificate;
 use crate::device::{Busy, Choice, Opening};
 use crate::error::Error;
 use crate::event::{Event, StoppedBy, Summary};
+use crate::ledger::{Ending, Ledger, Pulse};
 use crate::marginals::Seek;
-use crate::model::{Cost, Network};
+use crate::model::Network;
 use crate::options::{DriverChoice, MAX_THREADS, Options};
 use crate::stop::Stop;
 use crate::terminal::among;
@@ -22,7 +22,6 @@ use crate::threads::{caught, pool, pool_of_this, start_in};
 use crate::tuning::tuning;
 use rayon::ThreadPool;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Solves a network. `observe` receives every event as it happens. Setting `stop` from any thread ends the run.
@@ -58,15 +57,14 @@ pub fn solve_by(
     options.warm_starts.iter().try_for_each(|start| check_start(network, start))?;
     let mut publisher = EventPublisher::new(network, clock, options, stop, observe);
     options.activity.step("first solution");
-    // rounds may be as short as microseconds, so their counters are read and not queued
-    let progress = Arc::new(Mutex::new(Totals::default()));
-    let first = first(network, options, stop, &mut publisher, &progress)?;
-    let (threads, outcome) = if settled(network, options, first.found(), publisher.bound()) {
-        (threads, missed(options, stop, &mut |message| publisher.hear(message)))
+    let first = first(network, options, stop, &mut publisher)?;
+    let ledger = publisher.ledger().clone();
+    let (threads, outcome) = if settled(network, options, &ledger) {
+        (threads, missed(options, &ledger, stop))
     } else {
         let (network, own) = (network.clone(), options.clone());
-        let work = move |stop: &Stop, tell: &mut dyn FnMut(Message)| reduce(&network, &own, first, stop, tell);
-        search(options, work, stop, &mut publisher, progress)
+        let work = move |stop: &Stop, pulse: Pulse<'_>| reduce(&network, &own, &ledger, first, stop, pulse);
+        search(options, work, stop, &mut publisher)
     };
     summary(publisher, threads, stop, outcome)
 }
@@ -121,14 +119,14 @@ pub(crate) fn checked(options: &Options) -> Result<usize, Error> {
 
 /// Ends the publishing of a run and returns its summary.
 pub(crate) fn summary(
-    mut publisher: EventPublisher<'_>,
+    publisher: EventPublisher<'_>,
     threads: usize,
     stop: &Stop,
     outcome: Result<Option<Ending>, Error>,
 ) -> Result<Summary, Error> {
     let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
     if stopped_by == StoppedBy::Memory {
-        publisher.hear(Message::Lost { source: "memory".into(), message: "out of memory: the run ends here".into() });
+        publisher.ledger().lose("memory", "out of memory: the run ends here".into());
     }
     let (ending, failure) = match outcome {
         Ok(ending) => (ending, None),
@@ -147,8 +145,8 @@ pub(crate) fn summary(
 
 /// Handles a run whose goal was reached before there was anything to search. A device that was selected by number must
 /// exist nevertheless.
-fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> {
-    tell(Message::Note(DeviceHandover::missed(&options.device, stop)?));
+fn missed(options: &Options, ledger: &Ledger, stop: &Stop) -> Result<Option<Ending>, Error> {
+    ledger.note(DeviceHandover::missed(&options.device, stop)?);
     Ok(None)
 }
 
@@ -156,24 +154,23 @@ fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Resu
 /// ended; `None` if there was nothing to search.
 pub(crate) fn search(
     options: &Options,
-    work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
+    work: impl FnOnce(&Stop, Pulse<'_>) -> Result<Option<Ending>, Error> + Send + 'static,
     stop: &Stop,
     publisher: &mut EventPublisher<'_>,
-    progress: Arc<Mutex<Totals>>,
 ) -> (usize, Result<Option<Ending>, Error>) {
     let threads = options.threads();
     let workers = pool(threads).ok();
     let started = workers.as_ref().map_or(1, ThreadPool::current_num_threads);
     if started < threads {
         let message = format!("the system allows no more than {started} of {threads} threads");
-        publisher.hear(Message::Lost { source: "threads".into(), message });
+        publisher.ledger().lose("threads", message);
     }
     let outcome = match workers {
-        Some(workers) => beside(workers, work, stop, publisher, progress),
+        Some(workers) => beside(workers, work, stop, publisher),
         None => {
             // unless this thread belongs to a pool already
             let _pool = pool_of_this();
-            let run = || work(stop, &mut |message| publisher.hear_and_tick(message));
+            let run = || work(stop, &mut || publisher.catch_up());
             caught(run).unwrap_or_else(|what| Err(ended(what)))
         }
     };
@@ -184,14 +181,15 @@ pub(crate) fn search(
 fn reduce(
     network: &Network,
     options: &Options,
-    first: InitialSolution,
+    ledger: &Ledger,
+    first: Vec<Vec<u32>>,
     stop: &Stop,
-    tell: &mut dyn FnMut(Message),
+    pulse: Pulse<'_>,
 ) -> Result<Option<Ending>, Error> {
     options.activity.step("reducing");
-    match Run::new(network, options, first, stop, &mut *tell)? {
+    match Run::new(network, options, ledger, first, stop, pulse)? {
         Some(run) => run.run().map(Some),
-        None => missed(options, stop, tell),
+        None => missed(options, ledger, stop),
     }
 }
 
@@ -199,28 +197,21 @@ fn reduce(
 /// the stop flag.
 fn beside(
     workers: ThreadPool,
-    work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
+    work: impl FnOnce(&Stop, Pulse<'_>) -> Result<Option<Ending>, Error> + Send + 'static,
     stop: &Stop,
     publisher: &mut EventPublisher<'_>,
-    progress: Arc<Mutex<Totals>>,
 ) -> Result<Option<Ending>, Error> {
-    let (sender, message) = channel();
     let (outcome, end) = channel();
     workers.spawn({
-        let (flag, progress, busy) = (stop.clone(), progress.clone(), Busy::new());
+        let (flag, working, busy) = (stop.clone(), publisher.ledger().begin_work(), Busy::new());
         move || {
-            let mut tell = |message| match message {
-                Message::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
-                // a failure to send only means that the publisher no longer listens
-                message => drop(sender.send(message)),
-            };
-            let run = || work(&flag, &mut tell);
+            let run = || work(&flag, &mut || ());
             // no one waits once the run is over
             let _ = outcome.send(caught(run).unwrap_or_else(|what| Err(ended(what))));
-            drop((sender, busy));
+            drop((working, busy));
         }
     });
-    if !publisher.listen(&message, &progress, stop) {
+    if !publisher.listen(stop) {
         return Err(Error::Stopped);
     }
     end.recv().unwrap_or_else(|_| Err(ended("its thread is gone".into())))
@@ -238,32 +229,33 @@ fn first(
     options: &Options,
     stop: &Stop,
     publisher: &mut EventPublisher<'_>,
-    progress: &Mutex<Totals>,
-) -> Result<InitialSolution, Error> {
-    let lower = publisher.bound();
+) -> Result<Vec<Vec<u32>>, Error> {
+    let ledger = publisher.ledger().clone();
+    let lower = ledger.bound();
     let suits = EarlyBounding::suits(options);
-    let beside = suits.then(|| EarlyBounding::start(network, options, stop).ok()).flatten();
-    let early = beside.as_ref().map(|bounding| bounding.lower().clone());
+    let beside = suits.then(|| EarlyBounding::start(network, options, &ledger, stop).ok()).flatten();
     let is_beside = beside.is_some();
     publisher.expect(beside);
     let begun = std::thread::scope(|scope| {
-        let (sender, message) = channel();
+        let (working, own) = (ledger.begin_work(), &ledger);
         let work = move || {
-            let tell = &mut |message| drop(sender.send(message));
-            let before = if is_beside { None } else { early_bound(network, options, stop, tell) };
-            let first = InitialSolution::new(network, options, lower, stop, tell);
-            InitialSolution { lower: first.lower.max(before.unwrap_or(Cost::MIN)), ..first }
+            let _working = working;
+            if !is_beside {
+                early_bound(network, options, own, stop);
+            }
+            assignments(network, options, lower, own, stop)
         };
         let first = start_in(scope, "first", work).ok()?;
-        let _ = publisher.listen(&message, progress, stop);
+        let _ = publisher.listen(stop);
         let first = first.join();
-        message.try_iter().for_each(|message| publisher.hear(message));
+        publisher.catch_up();
         Some(first.map_err(|_| Error::Internal("the thread of the first solution ended abnormally".into())))
     });
-    let first = begun.unwrap_or_else(|| {
-        Ok(InitialSolution::new(network, options, lower, stop, &mut |message| publisher.hear_and_tick(message)))
-    });
-    Ok(InitialSolution { early, ..first? })
+    begun.unwrap_or_else(|| {
+        let first = assignments(network, options, lower, &ledger, stop);
+        publisher.catch_up();
+        Ok(first)
+    })
 }
 
 pub(crate) fn check_start(network: &Network, start: &[Option<u32>]) -> Result<(), Error> {

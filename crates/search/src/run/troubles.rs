@@ -1,8 +1,7 @@
 //! Failures in a run: parts without which it continues, and a search that ends without a solution.
 
 use super::Run;
-use super::messages::Message;
-use crate::bounds::Notice;
+use crate::bounds::{Bounder, Notice};
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
 use crate::scheduler::portfolio::Lost;
@@ -13,7 +12,7 @@ impl Run<'_> {
         let Some(message) = self.device.lose(error) else { return };
         match self.device.cuda.clone() {
             // bounds move with the alternating drivers; those of a repeatable run are on the CPU
-            Some(next) if self.options.rounds.is_none() => self.bounds.change_device(Gpu::new(next)),
+            Some(next) if self.options.rounds.is_none() => self.bounds.use_device(Gpu::new(next), None),
             Some(_) => {}
             None => {
                 // bounds ran beside the device until now
@@ -21,7 +20,7 @@ impl Run<'_> {
                 self.bounds.lose_device();
             }
         }
-        (self.tell)(Message::DeviceLost { message, left: self.device.name() });
+        self.ledger.lose_device(message, self.device.name());
         if let Some(error) = self.group.lose_device(&mut self.pool) {
             self.lose_device(&error);
         }
@@ -38,18 +37,18 @@ impl Run<'_> {
         let all = self.core.problem.functions.len();
         let message =
             format!("no solution found: the best assignment violates {violated} of the core's {all} functions");
-        (self.tell)(Message::Note(message));
+        self.ledger.note(message);
     }
 
     /// Reports the notices of the bounds.
     pub(super) fn tell_of_bounds(&mut self) {
-        while let Some(notice) = self.bounds.here().and_then(|bounds| bounds.bounder.take_notice()) {
-            (self.tell)(match notice {
-                Notice::Spilling(text) => Message::Note(text),
-                Notice::PlanFailed(text) => Message::Warning(text),
-                Notice::Refused(why) => Message::Warning(why.to_string()),
-                Notice::DeviceLost(_, error) => Message::Warning(format!("bounds go on on the CPU: {error}")),
-            });
+        while let Some(notice) = self.bounds.here().and_then(Bounder::take_notice) {
+            match notice {
+                Notice::Spilling(text) => self.ledger.note(text),
+                Notice::PlanFailed(text) => self.ledger.warn(text),
+                Notice::Refused(why) => self.ledger.warn(why.to_string()),
+                Notice::DeviceLost(_, error) => self.ledger.warn(format!("bounds go on on the CPU: {error}")),
+            }
         }
     }
 
@@ -58,15 +57,15 @@ impl Run<'_> {
     pub(super) fn tell_of_losses(&mut self) {
         while let Some((place, error)) = self.group.take_failed(&mut self.pool) {
             let message = self.device.lose_other(place, &error);
-            (self.tell)(Message::DeviceLost { message, left: self.device.name() });
+            self.ledger.lose_device(message, self.device.name());
         }
         if let Some(what) = self.bounds.take_lost() {
             let message = format!("the bounds ended by an internal error ({what}); the run goes on without them");
-            (self.tell)(Message::Lost { source: "bounds".into(), message });
+            self.ledger.lose("bounds", message);
         }
         for Lost { source, what } in self.group.take_lost() {
             let message = format!("{source} ended by an internal error ({what}); the run goes on without");
-            (self.tell)(Message::Lost { source: source.into(), message });
+            self.ledger.lose(source, message);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the search and the alternating bounds have spent, which decides what is next.
 
+use crate::bounds::{Bounder, Pace};
 use crate::tuning::tuning;
 use std::time::Instant;
 
@@ -58,8 +59,32 @@ impl TimeBudget {
         (self.spent, self.noted) = ([0; 2], None);
     }
 
+    /// Returns whether the next slice belongs to the bounds, given whether the search has stalled; the spending of the
+    /// bounds counts `price` times. An affordable exact elimination has at least half, and its first second at once.
+    pub fn bounds_are_due(&self, bounder: &Bounder, price: u64, stalled: bool) -> bool {
+        let [search, own] = self.with_a_slice(price);
+        if bounder.is_done() || search == 0 {
+            return false;
+        }
+        let exact = bounder.is_exact();
+        let even = if stalled { tuning().bounds.stalled_share } else { tuning().bounds.share };
+        let share = match bounder.pace() {
+            Pace::Slow => even * tuning().bounds.slow,
+            Pace::Ending if stalled => tuning().bounds.ending_share,
+            Pace::Steady | Pace::Ending => even,
+        };
+        let first = if exact { tuning().bounds.exact_first } else { 0 };
+        own <= (search as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
+    }
+
+    /// Returns whether slices of bounds alternate with the search even if they could run beside it: the first ones,
+    /// which prove small networks, and those that [lead](Bounder::leads).
+    pub fn bounds_take_turns(bounder: &Bounder) -> bool {
+        bounder.spent() < tuning().run.early || bounder.leads()
+    }
+
     /// Returns the spending of the search, and that of the bounds after another slice, multiplied by `price`.
-    pub fn with_a_slice(&self, price: u64) -> [u64; 2] {
+    fn with_a_slice(&self, price: u64) -> [u64; 2] {
         [self.spent[0], (self.spent[1] + self.slice).saturating_mul(price)]
     }
 

@@ -2,48 +2,44 @@
 //! on the drivers that have no device version ([`DriverGroup`](super::group::DriverGroup)).
 
 use super::background::BackgroundTask;
-use super::bounds::Bounds;
 use super::threads::{ThreadSplit, Threads};
-use crate::bounds::BoundResult;
-use crate::core::incumbent::SharedIncumbent;
+use crate::bounds::{BoundResult, Bounder, DeviceUse, Step};
 use crate::elimination::Gpu;
 use crate::faults;
-use crate::model::Cost;
+use crate::ledger::Ledger;
 use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::stop::{Cause, Stop};
 use crate::tuning::bounds::PATIENCE;
 use crate::tuning::tuning;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The bounds, alternating or concurrent with the search.
 pub(crate) struct ConcurrentBounds {
-    task: BackgroundTask<Bounds, ()>,
+    task: BackgroundTask<Bounder, ()>,
     /// The threads of the bounds, if they have separate ones.
     threads: Threads,
     /// The threads of the search, which the bounds use instead of theirs while they lead; only on the CPU.
     leading: Option<Threads>,
-    /// Whether the reduced problem has changed during a slice.
-    rebased: bool,
-    /// A device that has opened during a slice.
-    boards: Option<Arc<Gpu>>,
+    /// Changes of the bounder that wait for the end of a slice.
+    changes: Vec<Change>,
     /// The last result of [`Self::widths`].
     widths: (Option<u32>, Option<u32>),
     /// The flag that ends a slice that is running.
     over: Stop,
     shared: Arc<Shared>,
-    /// Receives the solutions and bounds of concurrent steps.
-    incumbent: SharedIncumbent,
+    ledger: Ledger,
 }
+
+/// A change of the bounder between two slices.
+type Change = Box<dyn FnOnce(&mut Bounder) + Send>;
 
 /// State shared by the search and the concurrent bounds.
 #[derive(Default)]
 struct Shared {
-    /// The cost of the search's incumbent.
-    upper: AtomicI64,
     /// Whether no further slice must begin after the present one.
     recalled: AtomicBool,
     /// Whether the bounds and the search have exchanged their threads.
@@ -62,19 +58,19 @@ impl Shared {
 
 impl ConcurrentBounds {
     /// Creates the bounds that the options select. A device computes the exact plans that are faster there.
-    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, incumbent: SharedIncumbent) -> Self {
+    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, ledger: Ledger) -> Self {
+        let mut bounder = Bounder::new(options.bounder()).telling(&options.activity);
         let (gpu, threads) = device.unzip();
-        let (task, threads) = (BackgroundTask::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
+        gpu.into_iter().for_each(|gpu| bounder.use_devices(vec![gpu], DeviceUse::Shared));
         ConcurrentBounds {
-            task,
-            threads,
+            task: BackgroundTask::new(bounder),
+            threads: threads.unwrap_or_default(),
             leading: None,
-            rebased: false,
-            boards: None,
+            changes: Vec::new(),
             widths: (None, None),
             over: Stop::new(),
             shared: Arc::default(),
-            incumbent,
+            ledger,
         }
     }
 
@@ -106,25 +102,27 @@ impl ConcurrentBounds {
         }
     }
 
-    /// Adds a device that also searches, which computes the exact plans that are faster there.
-    pub fn board(&mut self, gpu: Arc<Gpu>, threads: Threads) {
-        (self.threads, self.leading) = (threads, None);
+    /// Changes the bounder once no slice is running: no further slice begins before.
+    pub fn change(&mut self, change: impl FnOnce(&mut Bounder) + Send + 'static) {
         match self.here() {
-            Some(bounds) => bounds.board(gpu),
+            Some(bounder) => change(bounder),
             None => {
                 self.recall();
-                self.boards = Some(gpu);
+                self.changes.push(Box::new(change));
             }
         }
     }
 
-    /// Replaces a device that has failed.
-    pub fn change_device(&mut self, gpu: Arc<Gpu>) {
-        self.board(gpu, self.threads.clone());
+    /// Lets the bounds use a device that also searches, which computes the exact plans that are faster there, and the
+    /// threads beside it; the present ones if these are `None`.
+    pub fn use_device(&mut self, gpu: Arc<Gpu>, threads: Option<Threads>) {
+        self.threads = threads.unwrap_or_else(|| self.threads.clone());
+        self.leading = None;
+        self.change(|bounder| bounder.use_devices(vec![gpu], DeviceUse::Shared));
     }
 
-    /// Returns the bounds, unless a concurrent task has them.
-    pub fn here(&mut self) -> Option<&mut Bounds> {
+    /// Returns the bounder, unless a concurrent task has it.
+    pub fn here(&mut self) -> Option<&mut Bounder> {
         self.task.here()
     }
 
@@ -132,9 +130,8 @@ impl ConcurrentBounds {
     /// are recalled or there is a notice, because one slice per round left threads idle beside device rounds of two
     /// seconds. `one` limits them to one slice on large problems, on which the search made a tenth fewer moves
     /// otherwise.
-    pub fn begin(&mut self, core: &ReducedProblem, upper: Cost, one: bool, stop: &Stop) {
-        self.shared.upper.store(upper, Ordering::Relaxed);
-        if self.here().is_none_or(|bounds| bounds.bounder.is_done()) {
+    pub fn begin(&mut self, core: &ReducedProblem, one: bool, stop: &Stop) {
+        if self.here().is_none_or(|bounder| bounder.is_done()) {
             return;
         }
         let _ = self.widths();
@@ -142,28 +139,28 @@ impl ConcurrentBounds {
         self.shared.recalled.store(one, Ordering::Relaxed);
         let (core, stop) = (core.clone(), self.over.clone());
         let (threads, leading) = (self.threads.clone(), self.leading.clone());
-        let (shared, incumbent) = (self.shared.clone(), self.incumbent.clone());
+        let (shared, ledger) = (self.shared.clone(), self.ledger.clone());
         let own = threads.clone();
-        let slices = move |bounds: &mut Bounds| {
+        let slices = move |bounder: &mut Bounder| {
             loop {
                 faults::panic_at("bounds-beside");
-                let upper = shared.upper.load(Ordering::Relaxed);
-                let many = leading.as_ref().filter(|_| bounds.lead());
+                let upper = ledger.limit();
+                let many = leading.as_ref().filter(|_| bounder.leads());
                 shared.lead.store(many.is_some(), Ordering::Relaxed);
-                shared.device.store(bounds.bounder.is_on_device(), Ordering::Relaxed);
-                let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, &stop));
-                if let Some(step) = step {
+                shared.device.store(bounder.is_on_device(), Ordering::Relaxed);
+                let step = many.unwrap_or(&threads).run(|| bounder.step(&core, upper, &stop));
+                if let Step::Result(step) = step {
                     if let Some(assignment) = step.assignment.as_ref().filter(|_| !step.reduced.reducer.is_relaxed()) {
-                        incumbent.found(step.reduced.problem.cost(assignment));
+                        ledger.gap().found(step.reduced.problem.cost(assignment));
                     }
                     // the bound holds for solutions better than the incumbent of that time
-                    incumbent.proved(step.lower.min(upper));
-                    shared.steps().push_back(step);
+                    ledger.gap().proved(step.lower.min(upper));
+                    shared.steps().push_back(*step);
                 }
                 if shared.recalled.load(Ordering::Relaxed)
                     || stop.is_set()
-                    || bounds.bounder.is_done()
-                    || bounds.bounder.has_notices()
+                    || bounder.is_done()
+                    || bounder.has_notices()
                 {
                     break;
                 }
@@ -192,13 +189,10 @@ impl ConcurrentBounds {
 
     /// Returns the next result of concurrent slices.
     pub fn finished(&mut self) -> Option<BoundResult> {
-        if self.task.back().is_some() {
-            if std::mem::take(&mut self.rebased) {
-                self.rebase();
-            }
-            if let (Some(gpu), Some(bounds)) = (self.boards.take(), self.task.here()) {
-                bounds.board(gpu);
-            }
+        if self.task.back().is_some()
+            && let Some(bounder) = self.task.here()
+        {
+            std::mem::take(&mut self.changes).into_iter().for_each(|change| change(bounder));
         }
         self.shared.steps().pop_front()
     }
@@ -208,19 +202,10 @@ impl ConcurrentBounds {
         self.shared.recalled.store(true, Ordering::Relaxed);
     }
 
-    /// Handles the loss of the device: slices use the shared threads again.
+    /// Handles the loss of the device, which the bounder notices itself: slices use the shared threads again.
     pub fn lose_device(&mut self) {
         self.recall();
-        (self.threads, self.leading, self.boards) = (Threads::default(), None, None);
-    }
-
-    /// Notes that the reduced problem has changed: what has not begun is planned again.
-    pub fn rebase(&mut self) {
-        self.recall();
-        match self.here() {
-            Some(bounds) => bounds.bounder.rebase(),
-            None => self.rebased = true,
-        }
+        (self.threads, self.leading) = (Threads::default(), None);
     }
 
     /// Ends a running slice at the end of the run. A slice that does not react is abandoned.
@@ -231,8 +216,8 @@ impl ConcurrentBounds {
 
     /// Returns the best z of a finished step and the induced width of the best order, as far as they are known.
     pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
-        if let Some(bounds) = self.task.here() {
-            self.widths = (bounds.bounder.best_z(), bounds.bounder.induced_width());
+        if let Some(bounder) = self.task.here() {
+            self.widths = (bounder.best_z(), bounder.induced_width());
         }
         self.widths
     }
@@ -246,17 +231,17 @@ mod tests {
     use std::time::Instant;
 
     /// Returns all results after one start, up to the one that decides the run.
-    fn steps(incumbent: &SharedIncumbent, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
-        let mut bounds = ConcurrentBounds::new(&Options::default(), None, incumbent.clone());
-        bounds.begin(core, upper, false, stop);
+    fn steps(ledger: &Ledger, core: &ReducedProblem, stop: &Stop) -> Vec<BoundResult> {
+        let mut bounds = ConcurrentBounds::new(&Options::default(), None, ledger.clone());
+        bounds.begin(core, false, stop);
         let (mut steps, begin) = (Vec::new(), Instant::now());
         loop {
             assert!(begin.elapsed() < Duration::from_secs(600));
-            let is_decided = incumbent.closed().is_set();
+            let is_decided = ledger.gap().closed().is_set();
             if is_decided {
                 bounds.recall();
             }
-            let ended = is_decided || bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
+            let ended = is_decided || bounds.here().is_none_or(|bounder| bounder.is_done());
             match bounds.finished() {
                 Some(step) => steps.push(step),
                 None if ended && bounds.here().is_some() => return steps,
@@ -271,16 +256,17 @@ mod tests {
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = ReducedProblem { problem: Arc::new(reducer.problem(&stop).expect("no stop is set")), reducer };
-        let open = SharedIncumbent::new(network.top(), &stop);
-        let found = steps(&open, &core, network.top(), &stop);
+        let open = Ledger::of(&network, &stop);
+        let found = steps(&open, &core, &stop);
         let best = found.iter().map(|step| step.lower).max().expect("elimination is exact");
         // an exact elimination returns an assignment of that cost
         let is_found = found.iter().any(|step| step.assignment.as_ref().is_some_and(|a| core.problem.cost(a) == best));
-        assert!(best < network.top() && is_found && open.closed().is_set(), "{best}");
+        assert!(best < network.top() && is_found && open.gap().closed().is_set(), "{best}");
 
-        let closed = SharedIncumbent::new(best, &stop);
-        assert!(!steps(&closed, &core, best, &stop).is_empty());
-        assert!(closed.closed().is_set() && !stop.is_set());
+        let closed = Ledger::of(&network, &stop);
+        assert!(closed.offer(best, network.units().number(best), &[], "test"));
+        assert!(!steps(&closed, &core, &stop).is_empty());
+        assert!(closed.gap().closed().is_set() && !stop.is_set());
     }
 
     #[test]
@@ -289,13 +275,13 @@ mod tests {
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = ReducedProblem { problem: Arc::new(reducer.problem(&stop).expect("no stop is set")), reducer };
-        let mut bounds = ConcurrentBounds::new(&Options::default(), None, SharedIncumbent::new(network.top(), &stop));
-        bounds.begin(&core, network.top(), false, &stop);
-        bounds.rebase();
+        let mut bounds = ConcurrentBounds::new(&Options::default(), None, Ledger::of(&network, &stop));
+        bounds.begin(&core, false, &stop);
+        bounds.change(Bounder::rebase);
         while bounds.here().is_none() {
             let _ = bounds.finished();
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(!bounds.rebased && bounds.here().is_some_and(|bounds| !bounds.bounder.is_done()));
+        assert!(bounds.changes.is_empty() && bounds.here().is_some_and(|bounder| !bounder.is_done()));
     }
 }

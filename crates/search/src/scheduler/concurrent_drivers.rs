@@ -6,7 +6,7 @@ use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
-use crate::core::incumbent::SharedIncumbent;
+use crate::core::gap_watch::GapWatch;
 use crate::core::pool::{Pool, Translate};
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
@@ -81,7 +81,7 @@ impl ConcurrentDrivers {
     }
 
     /// Begins rounds with the shared pool, unless some are running.
-    pub fn begin(&mut self, context: &Arc<SearchContext>, pool: &Pool, incumbent: &SharedIncumbent, stop: &Stop) {
+    pub fn begin(&mut self, context: &Arc<SearchContext>, pool: &Pool, gap: &GapWatch, stop: &Stop) {
         if self.drivers.here().is_none_or(|drivers| drivers.is_empty()) {
             return;
         }
@@ -94,10 +94,9 @@ impl ConcurrentDrivers {
         drop(found);
         self.over = stop.below();
         let (context, found, over) = (context.clone(), self.found.clone(), self.over.clone());
-        let (threads, incumbent, pace) = (self.threads.clone(), incumbent.clone(), self.pace);
+        let (threads, gap, pace) = (self.threads.clone(), gap.clone(), self.pace);
         let own = threads.clone();
-        let task =
-            move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &context, &found, &incumbent, pace, &over));
+        let task = move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &context, &found, &gap, pace, &over));
         self.drivers.begin(&own, task);
     }
 
@@ -178,7 +177,7 @@ fn rounds(
     drivers: &mut Portfolio,
     context: &SearchContext,
     found: &Mutex<Found>,
-    incumbent: &SharedIncumbent,
+    gap: &GapWatch,
     pace: Pace,
     over: &Stop,
 ) {
@@ -206,7 +205,7 @@ fn rounds(
             return;
         }
         if let Some(elite) = pool.allowed().filter(|_| !context.is_relaxed()) {
-            incumbent.found(context.constant.saturating_add(elite.energy.total));
+            gap.found(context.constant.saturating_add(elite.energy.total));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::core::context::SearchContext;
 use crate::core::effort::{Effort, LostDevice};
-use crate::core::incumbent::SharedIncumbent;
+use crate::core::gap_watch::GapWatch;
 use crate::core::pool::{Pool, Translate};
 use crate::device::{DeviceError, Opened};
 use crate::elimination::Outcome;
@@ -29,7 +29,7 @@ pub(crate) struct DriverGroup {
     /// Further devices that failed while they shared the first one's work, not yet reported.
     failed: Vec<LostDevice>,
     /// Receives the solutions of concurrent rounds.
-    incumbent: SharedIncumbent,
+    gap: GapWatch,
     /// Drivers that ended by an internal error, with its message.
     lost: Vec<Lost>,
     /// Effort of drivers that have ended since the last round.
@@ -38,13 +38,7 @@ pub(crate) struct DriverGroup {
 
 impl DriverGroup {
     /// Creates the drivers that the options select. With `threads`, some of them run concurrently with a device.
-    pub fn new(
-        options: &Options,
-        device: &Opened,
-        threads: Option<Threads>,
-        incumbent: SharedIncumbent,
-        rng: &mut Rng,
-    ) -> Self {
+    pub fn new(options: &Options, device: &Opened, threads: Option<Threads>, gap: GapWatch, rng: &mut Rng) -> Self {
         let turns = Portfolio::sharing(options, device, threads.is_some(), rng);
         let concurrent =
             threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(options, rng), threads, Pace::Follow));
@@ -55,7 +49,7 @@ impl DriverGroup {
         let others = drivers.map(|drivers| ConcurrentDrivers::of_device(drivers, each, pace)).collect();
         let ordinals = device.others.iter().map(|cuda| cuda.as_ref().map(|cuda| cuda.info.ordinal)).collect();
         let (failed, lost, done) = (Vec::new(), Vec::new(), Effort::default());
-        DriverGroup { turns, concurrent, others, ordinals, failed, incumbent, lost, done }
+        DriverGroup { turns, concurrent, others, ordinals, failed, gap, lost, done }
     }
 
     /// Makes the drivers that need few threads concurrent from now on, on `threads`.
@@ -77,7 +71,7 @@ impl DriverGroup {
             drop(self.end(concurrent, pool));
         }
         let (lost, done) = (self.take_lost(), std::mem::take(&mut self.done));
-        *self = DriverGroup { lost, done, ..DriverGroup::new(options, device, threads, self.incumbent.clone(), rng) };
+        *self = DriverGroup { lost, done, ..DriverGroup::new(options, device, threads, self.gap.clone(), rng) };
         if let Some(outcome) = told {
             self.guide(outcome);
         }
@@ -138,7 +132,7 @@ impl DriverGroup {
     /// else made the round, and the total effort.
     pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         if !self.turns.shares_devices(context) {
-            self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.incumbent, stop));
+            self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.gap, stop));
         }
         let (mut source, mut effort) = self.turns.round(context, pool, stop);
         self.failed.extend(effort.lost_partner.take());
@@ -155,7 +149,7 @@ impl DriverGroup {
             effort.add(&more);
         }
         if let Some(concurrent) = &mut self.concurrent {
-            concurrent.begin(context, pool, &self.incumbent, stop);
+            concurrent.begin(context, pool, &self.gap, stop);
         }
         (source, effort)
     }

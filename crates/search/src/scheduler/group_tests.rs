@@ -23,15 +23,15 @@ fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<SearchContext> {
     Arc::new(SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed)))
 }
 
-fn shared_incumbent() -> SharedIncumbent {
-    SharedIncumbent::new(FORBIDDEN, &Stop::new())
+fn watch() -> GapWatch {
+    GapWatch::new(FORBIDDEN, &Stop::new())
 }
 
 /// Returns a group as on a device, without one.
 fn group_of(threads: usize, rng: &mut Rng) -> DriverGroup {
     let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let threads = workers.install(|| ThreadSplit::beside_device(true, &context(1))).drivers;
-    DriverGroup::new(&Options::default(), &Opened::default(), threads, shared_incumbent(), rng)
+    DriverGroup::new(&Options::default(), &Opened::default(), threads, watch(), rng)
 }
 
 /// Returns a group whose CPU drivers are concurrent.
@@ -48,14 +48,14 @@ fn what_is_found_beside_comes_in_and_what_is_known_goes_out() {
     let (mut rng, stop) = (Rng::new(1), Stop::new());
     let context = field_of(&[("side", "6"), ("d", "5"), ("p2", "0")], 1);
     let (mut pool, mut concurrent) = (Pool::default(), group(&mut rng).concurrent.expect("drivers"));
-    let incumbent = shared_incumbent();
-    concurrent.begin(&context, &pool, &incumbent, &stop);
+    let gap = watch();
+    concurrent.begin(&context, &pool, &gap, &stop);
     assert!(concurrent.is_here(), "nothing is known, so no round begins");
     let values = (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
     pool.offer(&Elite::new(&context.tables, values));
     let (begin, mut work) = (pool.best(), 0);
     while pool.best() == begin {
-        concurrent.begin(&context, &pool, &incumbent, &stop);
+        concurrent.begin(&context, &pool, &gap, &stop);
         let (source, effort) = concurrent.collect(&mut pool);
         assert!(pool.best() == begin || source == "lns");
         work += effort.work;
@@ -66,8 +66,8 @@ fn what_is_found_beside_comes_in_and_what_is_known_goes_out() {
     assert!(energies_are_those_of(&context, &pool));
     // a caller that waits for a round learns that the gap is closed
     let best = pool.allowed().expect("nothing is forbidden").energy.total;
-    incumbent.proved(context.constant + best);
-    assert!(incumbent.closed().is_set());
+    gap.proved(context.constant + best);
+    assert!(gap.closed().is_set());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_run_of_one_thread_has_no_drivers_beside_it() {
 fn on_many_threads_those_part_that_need_few() {
     let (mut rng, stop) = (Rng::new(5), Stop::new());
     let (context, mut pool) = (context(6), Pool::new(true));
-    let mut group = DriverGroup::new(&Options::default(), &Opened::default(), None, shared_incumbent(), &mut rng);
+    let mut group = DriverGroup::new(&Options::default(), &Opened::default(), None, watch(), &mut rng);
     let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
     let _ = group.round(&context, &mut pool, &stop);
     let threads =
@@ -171,7 +171,7 @@ fn three(fails: [usize; 3], pace: Pace, takes: Duration) -> DriverGroup {
         others: Vec::new(),
         ordinals: vec![Some(1), Some(2)],
         failed: Vec::new(),
-        incumbent: shared_incumbent(),
+        gap: watch(),
         lost: Vec::new(),
         done: Effort::default(),
     };
@@ -311,7 +311,7 @@ fn a_group_that_is_dropped_ends_its_rounds() {
     let (sender, told) = channel();
     let drivers = Portfolio::of(vec![("tells", true, Box::new(Tells(sender)))]);
     let mut drivers = ConcurrentDrivers::of_device(drivers, 1, Pace::Free);
-    drivers.begin(&context(1), &Pool::default(), &shared_incumbent(), &Stop::new());
+    drivers.begin(&context(1), &Pool::default(), &watch(), &Stop::new());
     told.recv().expect("it makes rounds");
     drop(drivers);
     // the channel closes with the thread that has the driver

@@ -1,7 +1,6 @@
 //! The scheduler of a run: which driver, bound or background task works next, for how long, and on which threads.
 
 pub(crate) mod background;
-pub(crate) mod bounds;
 pub(crate) mod budget;
 pub(crate) mod concurrent_bounds;
 mod concurrent_drivers;

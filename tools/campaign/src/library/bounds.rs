@@ -15,7 +15,7 @@ pub fn run(call: &Call) -> Result<Report, Error> {
     let options = ProvingOptions::default().with(|options| {
         options.device = Choice::Cpu.into();
         options.reduce = !settings.has("no-reduce");
-        options.certified = settings.has("certificate");
+        options.bounder.certified = settings.has("certificate");
         options.bounder.memory = settings.number("bound-memory").unwrap_or(1 << 28);
         options.bounder.z = settings.number("z");
         settings.get("method").and_then(method).into_iter().for_each(|method| options.bounder.choice = method);
@@ -24,7 +24,7 @@ pub fn run(call: &Call) -> Result<Report, Error> {
     });
     let (mut report, mut proving) = (Report::default(), Proving::new(&network, options));
     let ended = proving.run(&stop(call), &mut |proved, _| {
-        report.bounds.extend(network.bound(proved.lower).and_then(decimal));
+        report.bounds.extend(network.bound(proved.lower()).and_then(decimal));
         Ok(())
     });
     match ended {
@@ -32,18 +32,18 @@ pub fn run(call: &Call) -> Result<Report, Error> {
         _ => {}
     }
     let proved = proving.proved();
-    let best = proved.best.as_ref();
-    let is_infeasible = best.is_none() && proved.lower >= network.top();
+    let best = proved.known.incumbent();
+    let is_infeasible = best.is_none() && proved.lower() >= network.top();
     report.status = if is_infeasible { "infeasible" } else { "bounded" }.into();
     report.exact = proved.exact;
-    report.bound = network.bound(proved.lower).and_then(decimal);
+    report.bound = network.bound(proved.lower()).and_then(decimal);
     report.bounds.extend(report.bound);
-    report.cost = best.and_then(|(_, value, _)| decimal(*value));
-    report.solution = best.map(|(.., solution)| solution.to_vec());
-    let shown = best.map(|(_, value, _)| *value).zip(network.bound(proved.lower)).filter(|_| proved.exact);
+    report.cost = best.and_then(|best| decimal(best.value));
+    report.solution = best.map(|best| best.assignment.to_vec());
+    let shown = best.map(|best| best.value).zip(network.bound(proved.lower())).filter(|_| proved.exact);
     report.slack = network.units().precision_slack(shown);
     if settings.has("certificate") {
-        let (bound, proof) = &proved.proof;
+        let (bound, proof) = proved.known.proof();
         report.text = certificate(&network, *bound, report.solution.as_deref(), proof);
     }
     Ok(report)

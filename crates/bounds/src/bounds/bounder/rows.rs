@@ -1,13 +1,14 @@
 //! The strategy of sparse tables: exact elimination on the shifted problem, which lists only entries below the limit.
 
 use super::attempt::Attempt;
-use super::{BoundSchedule, Stage};
+use super::choice::Stage;
+use super::plans::Plans;
 use crate::elimination::{Plan, RowLimits};
 use crate::model::{Cost, FORBIDDEN};
 use crate::stop::Stop;
 use crate::tuning::tuning;
 
-impl BoundSchedule {
+impl Plans {
     /// Returns an elimination with sparse tables and at most `work` work, if the gap has become considerably smaller,
     /// or `work` much larger, since the last attempt. Returns `None` while the gap is large.
     pub(super) fn by_rows(&mut self, ub: Option<Cost>, work: u64, stop: &Stop) -> Option<Stage> {

@@ -1,19 +1,18 @@
 //! Tests of all bound methods against enumeration.
 
-use super::super::{JoinGraph, Patience};
 use super::*;
-use crate::bounds::shifting::Between;
-use crate::bounds::{METHODS, Part};
+use crate::bounds::cost_shifting::Shift;
+use crate::bounds::shifting::{Between, Shifting};
+use crate::bounds::strategies::Graphs;
+use crate::bounds::{JoinGraph, METHODS, Part, Patience, constant_bound};
 use crate::elimination::testing::{run, shuffled};
-use crate::elimination::{Limits, Progress};
+use crate::elimination::{Limits, Plan, Progress};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
-use crate::order::{Method, best_orders};
+use crate::order::best_orders;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use fangs_testing::problems::{assignments, random};
 use std::sync::Arc;
-
-const ROOMY: u64 = 1 << 30;
 
 /// All assignments with their costs.
 type Costs = Vec<(Vec<u32>, Cost)>;
@@ -153,33 +152,30 @@ fn no_method_passes_the_optimum() {
         let choice = METHODS[rng.index(METHODS.len())].choice;
         let z = [None, None, Some(2), Some(3)][rng.index(4)];
         let memory = [1 << 30, 1 << 30, 2000, 100][rng.index(4)];
-        let mut schedule = BoundSchedule::new(
-            &problem,
-            SizeSchedule::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000),
-            choice.strategies(),
-        );
-        let (mut best, mut spent) = (constant_bound(&problem), Spent::default());
-        while let Some(stage) = schedule.next((rng.below(2) == 0).then_some(limit), spent, &Stop::new()) {
-            spent.note(stage.steady(), 1 + rng.below(100));
+        let exact_work = Some(rng.below(3) / 2 * 1000);
+        let mut bounder = Bounder::new(BounderOptions { choice, z, memory, exact_work, ..BounderOptions::default() });
+        bounder.follow(orders);
+        let mut best = constant_bound(&problem);
+        while let Some(stage) = bounder.choose(&problem, (rng.below(2) == 0).then_some(limit), &Stop::new()) {
+            bounder.charge(stage.steady(), 1 + rng.below(100));
             stages += 1;
             let (bound, values) = match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(1000, &stop) == Progress::More {}
                     let known = (shifting.lower_bound(limit), shifting.value_bounds(&stop).ok());
-                    schedule.shifted(*shifting, &Stop::new());
+                    bounder.shifted(*shifting, &Stop::new());
                     known
                 }
                 Stage::Run(attempt, plan) => {
                     let outcome = run(attempt.problem(), plan);
                     let bound = attempt.lower_bound(&outcome);
-                    schedule.note(&attempt, bound);
-                    (bound.min(limit), schedule.value_bounds(&attempt, &outcome, limit, &stop))
+                    (bound.min(limit), bounder.eliminated(&attempt, &outcome, limit, &stop))
                 }
                 Stage::Search(mut branch, work) => {
                     let (end, before) = (branch.work_done() + work, branch.lower_bound());
                     while branch.advance(1000, &stop) == Progress::More && branch.work_done() < end {}
                     let bound = branch.lower_bound();
-                    schedule.searched(branch, before);
+                    bounder.searched(branch, before);
                     (bound.min(limit), None)
                 }
             };
@@ -223,41 +219,4 @@ fn parts_of_a_schedule_are_the_whole() {
             assert_eq!(idle, of.saturating_sub(families), "{:?} of {of}", method.choice);
         }
     }
-}
-
-fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<Plan> {
-    sizes.next(problem, ub, &Stop::new()).expect("no stop is set")
-}
-
-#[test]
-fn the_ladder_climbs_to_what_fits() {
-    let mut rng = Rng::new(18);
-    let problem = Arc::new(fangs_testing::band(&mut rng, 16, 3, 9));
-    let orders = best_orders(&problem, &[Method::MinFill], 1, 4, 2, &Stop::new());
-    let first = next(&mut SizeSchedule::new(orders.clone(), ROOMY, None), &problem, None).expect("a plan");
-    assert_eq!(first.name(), "be");
-    let optimum = run(&problem, first).lower_bound();
-    let mut sizes = SizeSchedule::new(orders.clone(), ROOMY, None).exact_work(0);
-    let (mut best, mut names, mut last) = (0, Vec::new(), 0);
-    while let Some(step) = next(&mut sizes, &problem, Some(optimum + 5)) {
-        assert!(step.exact || sizes.at_order() > 0 || step.work() >= 2 * last);
-        last = if sizes.at_order() == 0 { step.work() } else { last };
-        names.push(step.name());
-        best = best.max(run(&problem, step).lower_bound());
-        assert!(best <= optimum);
-    }
-    assert_eq!(best, optimum);
-    assert_eq!(names.first().map(String::as_str), Some("mbe(2)"));
-    assert_eq!(names.last().map(String::as_str), Some("be"));
-    let mut fixed = SizeSchedule::new(orders.clone(), ROOMY, Some(3));
-    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name()).as_deref(), Some("mbe(3)"));
-    assert!(next(&mut fixed, &problem, None).is_some() && fixed.at_order() == orders.len() - 1);
-    assert!(next(&mut fixed, &problem, None).is_none());
-    let mut cramped = SizeSchedule::new(orders, 200_000, None);
-    let mut rungs = 0;
-    while let Some(step) = next(&mut cramped, &problem, None) {
-        assert!(step.placement.peak_bytes <= 200_000);
-        rungs += 1;
-    }
-    assert!(rungs > 0);
 }

@@ -1,7 +1,10 @@
 //! The share of searches in the work, between plans and join graphs.
 
-use super::{BoundSchedule, Stage, is_behind, weight};
+use super::plans::{Plans, is_behind, weight};
+use super::{Bounder, Stage};
+use crate::bounds::methods::BoundChoice;
 use crate::bounds::search::{Begin, Search, Searcher, Steady};
+use crate::bounds::step::Notice;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
@@ -10,7 +13,7 @@ use crate::tuning::tuning;
 /// What searches with a guaranteed share of the time have taken, and all other stages: nanoseconds, or work if runs
 /// must be repeatable. Work is no measure of time: a join graph's was found to take six times as long as a search's.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Spent {
+pub(super) struct Spent {
     steady: [u64; 2],
     others: u64,
 }
@@ -33,26 +36,26 @@ impl Spent {
     }
 }
 
-impl BoundSchedule {
+impl Bounder {
     /// Returns a stage of a search that has had less than its share of the time: strategies that lead, or seem to,
     /// would keep it from its proof. Nor may it keep them from theirs: on SPOT5 42b light branch and bound estimates
     /// forever that it is half done (results/notes/branch.md).
-    pub(super) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
-        let owed = |whose| self.waiting(whose).filter(|&at| spent.owes(whose, self.parts(whose, at)));
+    pub(super) fn owed(&mut self, plans: &Plans, ub: Option<Cost>) -> Option<Stage> {
+        let owed = |whose| self.waiting(whose).filter(|&at| self.spent.owes(whose, self.parts(plans, whose, at)));
         let at = owed(Steady::Light).or_else(|| owed(Steady::Cores))?;
         Some(self.turn(at, ub))
     }
 
     /// Returns the number of parts of the time of which a search has one.
-    fn parts(&self, whose: Steady, at: usize) -> u64 {
+    fn parts(&self, plans: &Plans, whose: Steady, at: usize) -> u64 {
         let (search, gain) = &self.searches[at];
         let (done, left) = (search.work_done(), search.work_left());
         let hopeless = match whose {
             Steady::Light => done > tuning().schedule.tried && left / tuning().schedule.hopeless > done,
-            Steady::Cores => is_behind(Some((search.lower_bound(), *gain)), self.best),
+            Steady::Cores => is_behind(Some((search.lower_bound(), *gain)), plans.best),
         };
         match whose {
-            _ if hopeless || self.gpu.is_some() => tuning().schedule.less_time,
+            _ if hopeless || !self.gpus.is_empty() => tuning().schedule.less_time,
             Steady::Light if left <= done => tuning().schedule.more_time,
             _ => tuning().schedule.light_time,
         }
@@ -61,35 +64,41 @@ impl BoundSchedule {
     /// Returns a stage of a search that has had no more work than all plans together with the next one; of any search
     /// if there is no plan. The work of strategies that are far from the lead counts more here, too. When a large plan
     /// came before searches of as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 instead of its proof.
-    pub(super) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
-        let plans = self.pending.is_some();
-        let slow =
-            [&self.plain, &self.shifted].into_iter().flatten().all(|strategy| is_behind(strategy.reached, self.best));
-        let slow = slow && self.graphs.as_ref().is_none_or(|strategy| is_behind(strategy.reached, self.best));
-        let planned = self.work.saturating_mul(if slow { tuning().schedule.behind } else { 1 });
-        let due = |weight: u64| !plans || weight <= planned;
-        while let Some(searcher) = self.searchers.pop() {
-            let (memory, journal) = (self.sizes.memory() / tuning().schedule.search_memory, self.journal);
-            let begin = Begin { problem: &self.problem, ub, order: self.sizes.order()?, memory, journal };
+    pub(super) fn search(&mut self, plans: &mut Plans, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        let are_planned = plans.pending.is_some();
+        let slow = [&plans.plain, &plans.shifted]
+            .into_iter()
+            .flatten()
+            .all(|strategy| is_behind(strategy.reached, plans.best));
+        let slow = slow && plans.graphs.as_ref().is_none_or(|strategy| is_behind(strategy.reached, plans.best));
+        let planned = plans.work.saturating_mul(if slow { tuning().schedule.behind } else { 1 });
+        while let Some(searcher) = plans.searchers.pop() {
+            let (memory, journal) = (plans.sizes.memory() / tuning().schedule.search_memory, plans.journal);
+            let begin = Begin { problem: &plans.problem, ub, order: plans.sizes.order()?, memory, journal };
             match (searcher.begin)(begin, stop) {
                 Ok(mut search) => {
-                    self.reserve(memory);
-                    self.gpu.iter().for_each(|gpu| search.use_device(gpu));
+                    plans.reserve(memory);
+                    self.gpus.first().into_iter().for_each(|gpu| search.use_device(gpu));
                     return Some(Stage::Search(search, tuning().schedule.first_turn));
                 }
                 Err(Error::Stopped) => return None,
-                Err(refusal) => self.refusal = Some(refusal),
+                // if all methods may run, it is not worth a notice that one does not
+                Err(_) if self.options.choice == BoundChoice::Auto => {}
+                Err(refusal) => {
+                    self.notices.retain(|notice| !matches!(notice, Notice::Refused(_)));
+                    self.notices.push_back(Notice::Refused(refusal));
+                }
             }
         }
         let weight = |at: usize| {
             let (search, gain) = &self.searches[at];
-            match self.is_ending(&**search) {
+            match is_ending(plans, &**search) {
                 true => search.work_done() / tuning().schedule.ending,
-                false => weight(search.work_done(), Some((search.lower_bound(), *gain)), self.best),
+                false => weight(search.work_done(), Some((search.lower_bound(), *gain)), plans.best),
             }
         };
         let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
-        due(weight).then(|| self.turn(at, ub))
+        (!are_planned || weight <= planned).then(|| self.turn(at, ub))
     }
 
     /// Returns a stage that grants a search as much work as it has done. Smaller grants, up to equality with the plans,
@@ -107,20 +116,20 @@ impl BoundSchedule {
     /// part of the work, or up to all of it if that part suffices for the rest. It proves small networks in less time
     /// than graphs take to grow. While graphs grow, core-guided search may begin here as well; later it has its share
     /// of the time.
-    pub(super) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
-        let grow = matches!(self.pending, Some(Stage::Shift(_)));
+    pub(super) fn light_search(&mut self, plans: &mut Plans, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        let grow = matches!(plans.pending, Some(Stage::Shift(_)));
         let begins = |searcher: &&Searcher| match searcher.steady {
             Some(Steady::Light) => true,
             Some(Steady::Cores) => grow,
             None => false,
         };
-        if self.searchers.last().is_some_and(begins) {
-            return self.search(ub, stop);
+        if plans.searchers.last().is_some_and(begins) {
+            return self.search(plans, ub, stop);
         }
         let at = self.waiting(Steady::Light)?;
         let search = &self.searches[at].0;
-        let (done, left, part) = (search.work_done(), search.work_left(), self.work / tuning().schedule.light_part);
-        (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
+        let (done, left, part) = (search.work_done(), search.work_left(), plans.work / tuning().schedule.light_part);
+        (done < part || done < plans.work && left < part).then(|| self.turn(at, ub))
     }
 
     /// Returns the index of a search that is not at work.
@@ -128,33 +137,39 @@ impl BoundSchedule {
         self.searches.iter().position(|(search, _)| search.steady() == Some(whose))
     }
 
-    /// Returns whether a search estimates that it needs at most [`ENDING`] times the work of all plans and its own so
-    /// far. Its bound is no indicator: that of CELAR6-SUB2 is a third of the optimum after half of the work.
-    fn is_ending(&self, search: &dyn Search) -> bool {
-        search.work_left() / tuning().schedule.ending <= self.work.saturating_add(search.work_done())
-    }
-
     /// Returns whether a search is about to end.
-    pub fn ends_soon(&self) -> bool {
-        self.searches.iter().any(|(search, _)| self.is_ending(&**search))
+    pub(super) fn ends_soon(&self) -> bool {
+        let Some(plans) = &self.plans else { return false };
+        self.searches.iter().any(|(search, _)| is_ending(plans, &**search))
     }
 
     /// Takes back a search after a stage that began with the bound `before`.
     pub fn searched(&mut self, search: Box<dyn Search>, before: Cost) {
         let bound = search.lower_bound();
-        self.reached(bound, search.steady() == Some(Steady::Cores));
-        if !search.is_done() {
-            self.searches.push((search, bound - before));
+        match &mut self.plans {
+            Some(plans) => {
+                plans.reached(bound, search.steady() == Some(Steady::Cores));
+                if !search.is_done() {
+                    self.searches.push((search, bound - before));
+                }
+            }
+            None => self.searches.push((search, 0)),
         }
     }
+}
+
+/// Returns whether a search estimates that it needs at most [`ENDING`] times the work of all plans and its own so far.
+/// Its bound is no indicator: that of CELAR6-SUB2 is a third of the optimum after half of the work.
+fn is_ending(plans: &Plans, search: &dyn Search) -> bool {
+    search.work_left() / tuning().schedule.ending <= plans.work.saturating_add(search.work_done())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::BoundChoice;
-    use crate::bounds::{SizeSchedule, constant_bound};
+    use crate::bounds::BounderOptions;
     use crate::elimination::Progress;
+    use crate::elimination::testing::run;
     use crate::model::Problem;
     use crate::order::{Method, best_orders};
     use crate::stop::Stop;
@@ -167,30 +182,31 @@ mod tests {
         let reducer = crate::reduce::Reducer::new(&network, false, &stop).expect("no limit");
         let problem: Arc<Problem> = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
         let orders = best_orders(&problem, &[Method::MinFill], 1, 2, 1, &stop);
-        let mut schedule =
-            BoundSchedule::new(&problem, SizeSchedule::new(orders, 1 << 28, None), BoundChoice::Auto.strategies());
-        let (mut spent, mut owed, mut best) = (Spent::default(), 0, constant_bound(&problem));
+        let mut bounder = Bounder::new(BounderOptions { memory: 1 << 28, ..BounderOptions::default() });
+        bounder.follow(orders);
+        let mut owed = 0;
         for _ in 0..40 {
-            let waits = schedule.waiting(Steady::Light).is_some();
-            let owes = waits && spent.owes(Steady::Light, tuning().schedule.light_time);
-            let Some(stage) = schedule.next(None, spent, &stop) else { break };
+            let waits = bounder.waiting(Steady::Light).is_some();
+            let owes = waits && bounder.spent.owes(Steady::Light, tuning().schedule.light_time);
+            let Some(stage) = bounder.choose(&problem, None, &stop) else { break };
             let is_light = stage.steady() == Some(Steady::Light);
             assert!(is_light || !owes, "{stage:?}");
             owed += u32::from(owes);
             // other stages take three times as long
-            spent.note(stage.steady(), if is_light { 1 } else { 3 });
+            bounder.charge(stage.steady(), if is_light { 1 } else { 3 });
             match stage {
                 Stage::Shift(mut shifting) => {
                     assert_eq!(shifting.advance(u64::MAX, &stop), Progress::Done);
-                    best = best.max(shifting.lower_bound(problem.top));
-                    schedule.shifted(*shifting, &stop);
+                    bounder.shifted(*shifting, &stop);
                 }
-                Stage::Run(attempt, _) => schedule.note(&attempt, best),
+                Stage::Run(attempt, plan) => {
+                    let _ = bounder.eliminated(&attempt, &run(attempt.problem(), plan), problem.top, &stop);
+                }
                 // the stage may end early
                 Stage::Search(mut search, _) => {
                     let before = search.lower_bound();
                     let _ = search.advance(1, &stop);
-                    schedule.searched(search, before);
+                    bounder.searched(search, before);
                 }
             }
         }

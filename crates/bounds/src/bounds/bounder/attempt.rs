@@ -1,10 +1,10 @@
-//! An elimination plan of the schedule, and the meaning of its bound for the unshifted problem.
+//! An elimination plan of the bounder, and the meaning of its bound for the unshifted problem.
 
 use super::graphs::DeviceUse;
 use crate::bounds::cost_shifting::Shift;
 use crate::bounds::proof::Proof;
 use crate::certificate::Graph;
-use crate::elimination::{Gpu, Outcome, Plan};
+use crate::elimination::{Gpu, Outcome, Plan, Run};
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use std::sync::Arc;
@@ -49,6 +49,11 @@ impl Attempt {
     pub(crate) fn is_for_device(&self, plan: &Plan, device_use: DeviceUse) -> bool {
         let large = plan.exact && plan.placement.rows.is_none();
         (large || device_use == DeviceUse::Exclusive) && Gpu::pays(self.work as f64)
+    }
+
+    /// Begins to run the plan, on these devices or, without any, on the CPU.
+    pub(super) fn run(&self, gpus: &[Arc<Gpu>], plan: Plan) -> Run {
+        Run::on_all(gpus, self.problem().clone(), plan)
     }
 
     /// Returns the problem that the plan was made for.

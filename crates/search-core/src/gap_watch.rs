@@ -1,22 +1,22 @@
-//! The incumbent's cost and the lower bound that all parts of a run share.
+//! The watch over the gap of a run, which ends rounds under way once it is closed.
 
 use crate::model::Cost;
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The incumbent's total cost and the lower bound of a run, shared by its threads. A flag is set once the gap is
-/// closed, so that rounds under way end.
+/// Sets a flag once the gap is closed, so that rounds under way end. Concurrent work reports costs and bounds here at
+/// once; what counts for the run is checked later.
 #[derive(Clone)]
-pub struct SharedIncumbent {
+pub struct GapWatch {
     ends: Arc<[AtomicI64; 2]>,
     closed: Stop,
 }
 
-impl SharedIncumbent {
-    /// Starts with the incumbent's cost, or another limit, `upper`.
+impl GapWatch {
+    /// Starts with the cost `upper` of a solution, or another limit.
     pub fn new(upper: Cost, stop: &Stop) -> Self {
-        SharedIncumbent { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), closed: stop.below() }
+        GapWatch { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), closed: stop.below() }
     }
 
     /// Notes a solution of cost `total`.
@@ -52,7 +52,7 @@ mod tests {
     fn ends_meet_whoever_moves_last() {
         for last_is_found in [true, false] {
             let stop = Stop::new();
-            let incumbent = SharedIncumbent::new(10, &stop);
+            let incumbent = GapWatch::new(10, &stop);
             let other = incumbent.clone();
             let moves: [(bool, Cost); 4] = [(true, 8), (false, 3), (last_is_found, 5), (!last_is_found, 5)];
             for (count, (is_found, cost)) in moves.into_iter().enumerate() {
@@ -62,7 +62,7 @@ mod tests {
             assert!(incumbent.closed().is_set() && !stop.is_set());
         }
         // without a solution a bound closes the gap by reaching the limit
-        let incumbent = SharedIncumbent::new(10, &Stop::new());
+        let incumbent = GapWatch::new(10, &Stop::new());
         incumbent.proved(10);
         assert!(incumbent.closed().is_set());
     }

@@ -1,6 +1,7 @@
 //! Tests of the results that a stage reports while it is at work.
 
-use super::{BoundChoice, Bounder, BounderOptions, Step};
+use super::{Bounder, BounderOptions, Step};
+use crate::bounds::BoundChoice;
 use crate::check;
 use crate::generate::generate;
 use crate::model::Cost;

@@ -23,7 +23,8 @@ pub struct SizeSchedule {
     /// Slices for an exact plan that does not fit, or that several devices share.
     pub(in crate::bounds) slices: Option<Slices>,
     fixed: Option<u32>,
-    exact_work: u64,
+    /// Work up to which elimination is exact without preceding mini-buckets.
+    pub(in crate::bounds) exact_work: u64,
     z: u32,
     order: usize,
     /// Combinations of the last plan; initially those of an earlier, similar problem.
@@ -39,12 +40,6 @@ impl SizeSchedule {
         SizeSchedule { orders, memory, fixed: z, exact_work: EXACT_WORK, done, ..SizeSchedule::default() }
     }
 
-    /// Sets the work up to which elimination is exact without preceding mini-buckets.
-    pub fn exact_work(mut self, work: u64) -> SizeSchedule {
-        self.exact_work = work;
-        self
-    }
-
     /// Excludes files from later plans.
     pub fn without_spill(&mut self) {
         self.spill = 0;
@@ -55,11 +50,6 @@ impl SizeSchedule {
     /// Returns z if it does not grow.
     pub fn fixed(&self) -> Option<u32> {
         self.fixed
-    }
-
-    /// Returns the number of the order that the last plan follows.
-    pub fn at_order(&self) -> usize {
-        self.order
     }
 
     /// Returns the best order.
@@ -185,5 +175,53 @@ impl SizeSchedule {
         let slices = self.slices.map(|slices| Slices { bytes: slices.bytes.min(self.memory), ..slices });
         let limits = Limits { z, spill: self.spill, slices, ub, ..Limits::new(self.memory) };
         Plan::until(problem, &self.orders[self.order], &limits, stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elimination::testing::run;
+    use crate::order::{Method, best_orders};
+    use crate::rng::Rng;
+    use std::sync::Arc;
+
+    const ROOMY: u64 = 1 << 30;
+
+    fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<Plan> {
+        sizes.next(problem, ub, &Stop::new()).expect("no stop is set")
+    }
+
+    #[test]
+    fn the_ladder_climbs_to_what_fits() {
+        let mut rng = Rng::new(18);
+        let problem = Arc::new(fangs_testing::band(&mut rng, 16, 3, 9));
+        let orders = best_orders(&problem, &[Method::MinFill], 1, 4, 2, &Stop::new());
+        let first = next(&mut SizeSchedule::new(orders.clone(), ROOMY, None), &problem, None).expect("a plan");
+        assert_eq!(first.name(), "be");
+        let optimum = run(&problem, first).lower_bound();
+        let mut sizes = SizeSchedule { exact_work: 0, ..SizeSchedule::new(orders.clone(), ROOMY, None) };
+        let (mut best, mut names, mut last) = (0, Vec::new(), 0);
+        while let Some(step) = next(&mut sizes, &problem, Some(optimum + 5)) {
+            assert!(step.exact || sizes.order > 0 || step.work() >= 2 * last);
+            last = if sizes.order == 0 { step.work() } else { last };
+            names.push(step.name());
+            best = best.max(run(&problem, step).lower_bound());
+            assert!(best <= optimum);
+        }
+        assert_eq!(best, optimum);
+        assert_eq!(names.first().map(String::as_str), Some("mbe(2)"));
+        assert_eq!(names.last().map(String::as_str), Some("be"));
+        let mut fixed = SizeSchedule::new(orders.clone(), ROOMY, Some(3));
+        assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name()).as_deref(), Some("mbe(3)"));
+        assert!(next(&mut fixed, &problem, None).is_some() && fixed.order == orders.len() - 1);
+        assert!(next(&mut fixed, &problem, None).is_none());
+        let mut cramped = SizeSchedule::new(orders, 200_000, None);
+        let mut rungs = 0;
+        while let Some(step) = next(&mut cramped, &problem, None) {
+            assert!(step.placement.peak_bytes <= 200_000);
+            rungs += 1;
+        }
+        assert!(rungs > 0);
     }
 }
