@@ -180,6 +180,45 @@ class Network:
         Returns:
             The number of the function.
         """
+    def add_global(self, scope: _Scope | _Key, keyword: str, parameters: str) -> int:
+        """Adds a global cost function by its text.
+
+        Args:
+            scope: the variables of the function.
+            keyword: a keyword of docs/formats.md, such as ``samong``.
+            parameters: the parameters in the syntax of ``.wcsp``, with a count before each list. Variables and values
+                are indices, costs are integers in units of ``10**-decimals``, so the network must have ``decimals``.
+
+        Returns:
+            The number of the function.
+        """
+    def replace(self, function: int, table: npt.ArrayLike) -> None:
+        """Replaces the table of a function; its scope and its number stay.
+
+        Args:
+            function: the number of the function.
+            table: as for ``add``.
+        """
+    def remove(self, function: int) -> None:
+        """Replaces a function by the constant 0, so that the numbers of all other functions stay."""
+    def scope(self, function: int) -> npt.NDArray[np.int64]:
+        """The indices of the variables of a function."""
+    def table(self, function: int) -> npt.NDArray[np.float64]:
+        """The costs of a function, in the shape of the domains of its scope; global functions are evaluated. Tables
+        have at most 2**24 entries."""
+    def observed(self, evidence: Mapping[Any, Any] | _Path) -> Network:
+        """Returns a network in which some variables are fixed to values; this one stays as it is."""
+    def lower_top(self, top: float) -> None:
+        """Lowers ``top``: assignments with this cost or a worse one are infeasible. A worse limit than the present one
+        changes nothing."""
+    def propagate(self) -> tuple[_Number | None, list[npt.NDArray[np.bool_]]]:
+        """Establishes soft arc consistency by cost shifting.
+
+        Returns:
+            A bound that no solution is better than, None if there is no solution; and for each variable whether each
+            value may be in a solution, shape (domain,). Values that are excluded are in no solution that is better
+            than ``top``.
+        """
     def cost(self, assignment: _Assignment) -> Any:
         """The cost of an assignment, computed from the tables (of a file of potentials, from its own numbers).
 
@@ -201,6 +240,7 @@ class Network:
     def solve(
         self,
         *,
+        evidence: Mapping[Any, Any] | _Path | None = None,
         time: float | None = None,
         rounds: int | None = None,
         seed: int = 1,
@@ -227,6 +267,7 @@ class Network:
         """Starts a run in the background.
 
         Args:
+            evidence: values of some variables, or a file of them; the network keeps all values.
             time: seconds until it ends, ``math.inf`` for no limit; 60 if neither time nor rounds are given.
             rounds: rounds of drivers until it ends. The result then does not depend on the clock: the same seed gives
                 the same result on any number of threads, here and with the command.
@@ -303,6 +344,7 @@ class Network:
         method: str = "auto",
         z: int | None = None,
         *,
+        evidence: Mapping[Any, Any] | _Path | None = None,
         time: float = 60.0,
         memory: int | None = None,
         spill: int | None = None,
@@ -313,6 +355,7 @@ class Network:
         Args:
             method: ``auto``, ``shift``, ``join-graph``, ``mbe``, ``mbe-mm``, ``be``, ``sparse-be``, ``branch`` or ``cores``.
             z: the largest number z of variables of a mini-bucket, the i-bound plus 1; it grows if None.
+            evidence: values of some variables, or a file of them.
             time: seconds until the best bound so far is returned.
             memory: bytes that tables may take; half of free memory if None.
             spill: bytes of files for tables of exact elimination that exceed ``memory``; half of what is free if None.
@@ -322,6 +365,7 @@ class Network:
         self,
         of: Sequence[_Key] | None = None,
         *,
+        evidence: Mapping[Any, Any] | _Path | None = None,
         worst: float | None = None,
         most: int | None = None,
         time: float = ...,
@@ -332,6 +376,7 @@ class Network:
         Args:
             of: variables whose values must differ between any two solutions; each solution has some values of the
                 other variables. All variables if None.
+            evidence: values of some variables, or a file of them.
             worst: the worst cost of a solution: the largest one, or the smallest one if larger is better.
             most: the largest number of solutions.
             time: seconds until the search ends.
@@ -373,6 +418,12 @@ class Network:
         Returns:
             None if the network has a solution, or if neither was proved.
         """
+
+def _potentials(text: str, variables: Sequence[tuple[str, Sequence[str]]], name: str) -> Network:
+    """Builds a network of potentials from a text of .uai, with the names of its variables and of their values."""
+
+def _restore(bytes: bytes, name: str) -> Network:
+    """Returns the network of a pickle."""
 
 @final
 class Run:

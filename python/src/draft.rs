@@ -8,8 +8,8 @@ use fangs_base::error::Error;
 use fangs_base::stop::Stop;
 use fangs_model::globals::{Decomposer, Refusal};
 use fangs_model::model::{
-    Cost, CountCost, Counting, FORBIDDEN, Global, GlobalKind, Linear, Measure, Network, Notation, Price, SUM_LIMIT,
-    SparseTable, Table, Target, Units, ValueCount, Variable, rounding,
+    Agents, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Linear, Measure, Network, Notation,
+    Price, SUM_LIMIT, SparseTable, Table, Target, Units, ValueCount, Variable, rounding,
 };
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -22,9 +22,22 @@ pub struct Draft {
     /// Decimals that the user asked for.
     pub decimals: Option<u32>,
     pub maximise: bool,
-    /// Limit on costs: assignments with this cost or a worse one are infeasible.
-    pub top: Option<f64>,
+    /// Limits on costs: assignments with one of these costs or a worse one are infeasible.
+    tops: Vec<Top>,
+    notation: Notation,
+    agents: Option<Agents>,
     functions: Vec<Drafted>,
+    /// Number of functions of a network that was read whose tables were rounded.
+    rounded: u64,
+}
+
+/// A limit on costs.
+#[derive(Clone, Copy, Debug)]
+enum Top {
+    /// A number as the user gives it.
+    Given(f64),
+    /// The limit of the network that the draft extends, in its units.
+    Units(Cost),
 }
 
 #[derive(Clone, Debug)]
@@ -33,13 +46,34 @@ struct Drafted {
     body: Body,
     decimals: u32,
     rounded: bool,
+    name: Option<Box<str>>,
+}
+
+impl Drafted {
+    fn new(scope: impl Into<Box<[u32]>>, body: Body, decimals: u32) -> Self {
+        Drafted { scope: scope.into(), body, decimals, rounded: false, name: None }
+    }
 }
 
 #[derive(Clone, Debug)]
 enum Body {
     Table(Table),
-    /// The keyword and the definition of a global cost function.
-    Global(&'static str, GlobalKind),
+    Global(Formula),
+}
+
+/// A global cost function without its scope.
+#[derive(Clone, Debug)]
+struct Formula {
+    keyword: Box<str>,
+    kind: GlobalKind,
+    /// The cost from which on an assignment is forbidden.
+    limit: Cost,
+}
+
+impl Formula {
+    fn of(global: &Global) -> Self {
+        Formula { keyword: global.keyword.clone(), kind: global.kind.clone(), limit: global.limit }
+    }
 }
 
 impl Draft {
@@ -50,7 +84,45 @@ impl Draft {
         maximise: bool,
         top: Option<f64>,
     ) -> Self {
-        Draft { name, variables, decimals, maximise, top, functions: Vec::new() }
+        let names = variables.iter().any(|variable| variable.name.is_some() || variable.values.is_some());
+        Draft {
+            name,
+            variables,
+            decimals,
+            maximise,
+            tops: top.map(Top::Given).into_iter().collect(),
+            notation: if names { Notation::Names } else { Notation::Indices },
+            agents: None,
+            functions: Vec::new(),
+            rounded: 0,
+        }
+    }
+
+    /// Begins with the functions of a network that was read, whose decimals stay.
+    pub fn over(network: &Network) -> Result<Self, Error> {
+        if network.reading().is_some() {
+            return Err(refused("a network of potentials takes no further functions: its numbers are not costs"));
+        }
+        let units = *network.units();
+        let drafted = |(number, function): (usize, Function<'_>)| {
+            let body = match function {
+                Function::Table(function) => Body::Table(function.table.clone()),
+                Function::Global(global) => Body::Global(Formula::of(global)),
+            };
+            let name = network.function_name(number).map(Into::into);
+            Drafted { name, ..Drafted::new(function.scope(), body, units.decimals) }
+        };
+        Ok(Draft {
+            name: network.name.clone(),
+            variables: network.variables().into(),
+            decimals: Some(units.decimals),
+            maximise: units.maximise,
+            tops: vec![Top::Units(network.top())],
+            notation: network.notation(),
+            agents: network.agents().cloned(),
+            functions: network.all_functions().enumerate().map(drafted).collect(),
+            rounded: units.rounded,
+        })
     }
 
     fn scale(&self, decimals: u32) -> Scale {
@@ -102,10 +174,8 @@ impl Draft {
         let scale = self.scale(tables.decimals(self.decimals)?);
         let parts = tables.parts(size, scale)?;
         self.functions.extend(scopes.into_iter().zip(parts).map(|(scope, (costs, rounded))| Drafted {
-            scope: scope.into(),
-            body: Body::Table(Table::dense(costs)),
-            decimals: scale.decimals,
             rounded,
+            ..Drafted::new(scope, Body::Table(Table::dense(costs)), scale.decimals)
         }));
         Ok(first)
     }
@@ -138,7 +208,43 @@ impl Draft {
         let (costs, rounded) = costs.parts(count, scale)?.pop().unwrap_or_default();
         let table = SparseTable::new(scope.len(), default, tuples, costs);
         let body = Body::Table(Table::Sparse(table.into()));
-        self.functions.push(Drafted { scope: scope.into(), body, decimals, rounded: rounded || !exact });
+        self.functions.push(Drafted { rounded: rounded || !exact, ..Drafted::new(scope, body, decimals) });
+        Ok(self.functions.len() - 1)
+    }
+
+    /// Replaces the table of a function, whose scope stays.
+    pub fn replace(&mut self, number: usize, table: &Numbers<'_>) -> Result<(), Error> {
+        let scope = self.function(number)?.scope.to_vec();
+        let added = self.add(scope, table)?;
+        let name = self.functions[number].name.take();
+        self.functions[number] = Drafted { name, ..self.functions.swap_remove(added) };
+        Ok(())
+    }
+
+    /// Replaces a function by a constant of 0, so that the numbers of all others stay.
+    pub fn remove(&mut self, number: usize) -> Result<(), Error> {
+        let _ = self.function(number)?;
+        self.functions[number] = Drafted::new([], Body::Table(Table::dense(vec![0])), 0);
+        Ok(())
+    }
+
+    fn function(&self, number: usize) -> Result<&Drafted, Error> {
+        let found = self.functions.get(number);
+        found.ok_or_else(|| refused(format!("there is no function {number}, there are {}", self.functions.len())))
+    }
+
+    /// Adds a function that was read in units of the decimals that the user asked for.
+    pub fn add_read(&mut self, function: Function<'_>) -> Result<usize, Error> {
+        let Some(decimals) = self.decimals else {
+            return Err(refused(
+                "costs of global functions are integers of a fixed unit: the network needs decimals=…",
+            ));
+        };
+        let body = match function {
+            Function::Table(function) => Body::Table(function.table.clone()),
+            Function::Global(global) => Body::Global(Formula::of(global)),
+        };
+        self.functions.push(Drafted::new(function.scope(), body, decimals));
         Ok(self.functions.len() - 1)
     }
 
@@ -207,8 +313,8 @@ impl Draft {
         kind: GlobalKind,
         decimals: u32,
     ) -> Result<usize, Error> {
-        let body = Body::Global(keyword, kind);
-        self.functions.push(Drafted { scope: scope.into(), body, decimals, rounded: false });
+        let body = Body::Global(Formula { keyword: keyword.into(), kind, limit: FORBIDDEN });
+        self.functions.push(Drafted::new(scope, body, decimals));
         Ok(self.functions.len() - 1)
     }
 
@@ -224,18 +330,11 @@ impl Draft {
         for variable in self.variables.iter() {
             let _ = builder.named_variable(variable.clone())?;
         }
-        let rounded = self.functions.iter().filter(|function| function.rounded).count() as u64;
+        let rounded = self.rounded + self.functions.iter().filter(|function| function.rounded).count() as u64;
         let _ = builder.units(Units { decimals, maximise: self.maximise, rounded });
-        let named = |variable: &Variable| variable.name.is_some() || variable.values.is_some();
-        if self.variables.iter().any(named) {
-            let _ = builder.notation(Notation::Names);
-        }
-        if let Some(top) = self.top {
-            let least = if self.maximise { -top } else { top };
-            // a limit between two units is rounded up to the next unit
-            let up = |top: Cost| top + Cost::from((top as f64) < least * 10f64.powi(decimals as i32));
-            let top = rounding::round(least, decimals);
-            let _ = builder.top(top.map_or(FORBIDDEN, |(top, exact)| if exact { top } else { up(top) }));
+        let _ = builder.notation(self.notation).top(self.top_in_units(decimals));
+        if let Some(agents) = &self.agents {
+            let _ = builder.agents(agents.clone());
         }
         let most: f64 = self.functions.par_iter().map(|function| function.most(decimals)).sum();
         if most >= SUM_LIMIT {
@@ -245,22 +344,50 @@ impl Draft {
         let (mut decomposer, stop) = (Decomposer::default(), Stop::new());
         for (number, function) in self.functions.iter().enumerate() {
             let factor = 10i64.pow(decimals - function.decimals);
-            match &function.body {
-                Body::Table(table) if factor == 1 => drop(builder.table(&function.scope, table)?),
-                Body::Table(table) => drop(builder.table(&function.scope, &scaled(table, factor))?),
-                Body::Global(keyword, kind) => {
+            let added = match &function.body {
+                Body::Table(table) if factor == 1 => builder.table(&function.scope, table)?,
+                Body::Table(table) => builder.table(&function.scope, &scaled(table, factor))?,
+                Body::Global(Formula { keyword, kind, limit }) => {
                     let (scope, kind) = (function.scope.clone(), priced(kind, factor));
-                    let global = Global { scope, keyword: (*keyword).into(), kind, limit: FORBIDDEN };
-                    let _ = decomposer.add(&mut builder, global, &stop).map_err(|refusal| match refusal {
+                    let global = Global { scope, keyword: keyword.clone(), kind, limit: *limit };
+                    decomposer.add(&mut builder, global, &stop).map_err(|refusal| match refusal {
                         Refusal::Error(error) => error,
                         Refusal::TooLarge(what) => {
                             Error::Usage(format!("function {number} ({keyword}) would take {what}"))
                         }
-                    })?;
+                    })?
                 }
+            };
+            if let Some(name) = &function.name {
+                let _ = builder.name_function(added, name.clone());
             }
         }
         Ok(builder.build())
+    }
+
+    /// Adds a limit on costs.
+    pub fn lower_top(&mut self, top: f64) -> Result<(), Error> {
+        if top.is_nan() {
+            return Err(refused("the limit on costs is a number, not nan"));
+        }
+        self.tops.push(Top::Given(top));
+        Ok(())
+    }
+
+    /// Returns the strictest limit on costs.
+    fn top_in_units(&self, decimals: u32) -> Cost {
+        self.tops.iter().map(|&top| self.in_units(top, decimals)).min().unwrap_or(FORBIDDEN)
+    }
+
+    fn in_units(&self, top: Top, decimals: u32) -> Cost {
+        let top = match top {
+            Top::Units(top) => return top,
+            Top::Given(top) => top,
+        };
+        let least = if self.maximise { -top } else { top };
+        // a limit between two units is rounded up to the next unit
+        let up = |top: Cost| top + Cost::from((top as f64) < least * 10f64.powi(decimals as i32));
+        rounding::round(least, decimals).map_or(FORBIDDEN, |(top, exact)| if exact { top } else { up(top) })
     }
 }
 

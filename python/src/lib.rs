@@ -8,14 +8,18 @@ mod draft;
 mod error;
 mod event;
 mod explain;
+mod functions;
 mod inference;
 mod names;
 mod network;
 mod options;
+mod pickle;
 mod proofs;
+mod propagate;
 mod read;
 mod run;
 mod solutions;
+mod sums;
 mod tables;
 mod wait;
 
@@ -33,9 +37,11 @@ mod _fangs {
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
+    use super::pickle::restore;
+    #[pymodule_export]
     use super::proofs::{Bound, Dcop};
     #[pymodule_export]
-    use super::read::{read, reads};
+    use super::read::{potentials, read, reads};
     #[pymodule_export]
     use super::run::{Picture, Run};
     #[pymodule_export]

@@ -14,12 +14,12 @@ use fangs_bounds::reduce::{Reducer, Size};
 use fangs_check as check;
 use fangs_formats::convert::convert;
 use fangs_formats::{Format, ReadOptions};
-use fangs_model::model::{self, Measure, Number, Target, ValueCount, Variable, rounding};
+use fangs_model::model::{self, Number, Variable, rounding};
 use fangs_report::ReplacedFile;
 use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyMapping, PyString};
+use pyo3::types::PyDict;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,9 +47,19 @@ struct Inner {
 impl Inner {
     /// Returns the draft for additions, and discards the built network.
     fn draft(&mut self) -> std::result::Result<&mut Draft, Error> {
-        self.built = self.built.take().filter(|_| self.draft.is_none());
-        let draft = self.draft.as_mut();
-        draft.ok_or_else(|| Error::Usage("a network that was read takes no further functions".into()))
+        let built = self.built.take();
+        let draft = match (self.draft.take(), &built) {
+            (Some(draft), _) => Ok(draft),
+            (None, Some(network)) => Draft::over(network),
+            (None, None) => Err(Error::Usage("there is no network".into())),
+        };
+        match draft {
+            Ok(draft) => Ok(self.draft.insert(draft)),
+            Err(error) => {
+                self.built = built;
+                Err(error)
+            }
+        }
     }
 
     fn built(&mut self) -> std::result::Result<Arc<model::Network>, Error> {
@@ -71,7 +81,8 @@ impl Network {
         Network { origin: Origin::Read(network), inner: Mutex::new(inner) }
     }
 
-    fn variables(&self) -> &[Variable] {
+    /// Returns the variables.
+    pub fn variables(&self) -> &[Variable] {
         match &self.origin {
             Origin::Read(network) => network.variables(),
             Origin::Made(variables) => variables,
@@ -84,7 +95,11 @@ impl Network {
     }
 
     /// Adds to the draft, with numbers that Python owns.
-    fn add_to<T>(&self, py: Python<'_>, add: impl FnOnce(&mut Draft) -> std::result::Result<T, Error>) -> PyResult<T> {
+    pub fn add_to<T>(
+        &self,
+        py: Python<'_>,
+        add: impl FnOnce(&mut Draft) -> std::result::Result<T, Error>,
+    ) -> PyResult<T> {
         let added = {
             let mut inner = self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             inner.draft().and_then(add)
@@ -92,16 +107,19 @@ impl Network {
         added.map_err(raised)
     }
 
+    /// Returns the built network with some variables fixed.
+    pub fn observed(&self, py: Python<'_>, evidence: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<model::Network>> {
+        let network = self.built(py)?;
+        match evidence {
+            None => Ok(network),
+            Some(_) => Ok(Arc::new(crate::read::observe(py, (*network).clone(), evidence)?)),
+        }
+    }
+
     /// Returns the built network.
     pub fn built(&self, py: Python<'_>) -> PyResult<Arc<model::Network>> {
         self.with(py, Inner::built).map_err(raised)
     }
-}
-
-/// Parses how a price grows with the distance.
-fn measure(name: &str) -> PyResult<Measure> {
-    let all = [("hard", Measure::Hard), ("linear", Measure::Linear), ("quadratic", Measure::Quadratic)];
-    crate::options::choice(name, "measure", all.into_iter())
 }
 
 #[pymethods]
@@ -203,81 +221,6 @@ impl Network {
             return Err(usage(format!("a tuple has {} values, its scope {}", row.len(), scope.len())));
         }
         self.add_to(py, |draft| draft.add_sparse(scope, rows.concat(), &costs, default))
-    }
-
-    /// Adds a price for the distance of a weighted sum from a range.
-    #[pyo3(signature = (
-        scope, weights, low = None, high = None, *, other_than = None, price = f64::INFINITY, measure = "hard"
-    ))]
-    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
-    fn linear(
-        &self,
-        py: Python<'_>,
-        scope: &Bound<'_, PyAny>,
-        weights: &Bound<'_, PyAny>,
-        low: Option<i64>,
-        high: Option<i64>,
-        other_than: Option<i64>,
-        price: f64,
-        measure: &str,
-    ) -> PyResult<usize> {
-        let scope = Names::new(self.variables()).scope(scope)?;
-        let weights: PyResult<Vec<Vec<i64>>> = weights
-            .try_iter()?
-            .zip(&scope)
-            .map(|(weight, &v)| {
-                let weight = weight?;
-                match weight.extract::<i64>() {
-                    Ok(factor) => {
-                        let domain = i64::from(self.variables()[v as usize].domain);
-                        let all = (0..domain).map(|value| value.checked_mul(factor)).collect::<Option<Vec<i64>>>();
-                        all.ok_or_else(|| usage(format!("weights of {factor} pass 64 bits")))
-                    }
-                    Err(_) => weight.extract(),
-                }
-            })
-            .collect();
-        let target = match (low, high, other_than) {
-            (None, None, Some(number)) => Target::Not(number),
-            (None, None, None) => return Err(usage("a sum has a lower limit, an upper one, or both")),
-            (low, high, None) => Target::Within(low.unwrap_or(i64::MIN / 4), high.unwrap_or(i64::MAX / 4)),
-            _ => return Err(usage("other_than stands alone")),
-        };
-        let (weights, measure) = (weights?, self::measure(measure)?);
-        self.add_to(py, |draft| draft.linear(scope, weights, target, price, measure))
-    }
-
-    /// Adds bounds on how many variables have certain values.
-    #[pyo3(signature = (scope, bounds, *, price = f64::INFINITY, measure = "hard"))]
-    fn counting(
-        &self,
-        py: Python<'_>,
-        scope: &Bound<'_, PyAny>,
-        bounds: &Bound<'_, PyMapping>,
-        price: f64,
-        measure: &str,
-    ) -> PyResult<usize> {
-        let names = Names::new(self.variables());
-        let scope = names.scope(scope)?;
-        let first = scope.first().copied().ok_or_else(|| usage("nothing is counted in an empty scope"))?;
-        let mut counts = Vec::new();
-        for pair in bounds.items()? {
-            let (key, (low, high)): (Bound<'_, PyAny>, (i64, i64)) = pair.extract()?;
-            let value = match key.is_instance_of::<PyString>() {
-                true => names.value(first, &key)?,
-                false => key.extract()?,
-            };
-            counts.push(ValueCount { value, low, high });
-        }
-        let measure = self::measure(measure)?;
-        self.add_to(py, |draft| draft.counting(scope, counts, price, measure))
-    }
-
-    /// Adds a price for each pair of equal values.
-    #[pyo3(signature = (scope, *, price = f64::INFINITY))]
-    fn all_different(&self, py: Python<'_>, scope: &Bound<'_, PyAny>, price: f64) -> PyResult<usize> {
-        let scope = Names::new(self.variables()).scope(scope)?;
-        self.add_to(py, |draft| draft.all_different(scope, price))
     }
 
     /// Domain sizes, shape (n,).
@@ -422,8 +365,9 @@ impl Network {
 
     /// Starts a run in the background.
     #[pyo3(signature = (
-        *, time = None, rounds = None, seed = 1, gap = None, target = None, stall = None, diminishing = false,
-        device = "auto", threads = None, population = None, warm_starts = None, heuristic = None, driver = "portfolio",
+        *, evidence = None, time = None, rounds = None, seed = 1, gap = None, target = None, stall = None,
+        diminishing = false, device = "auto", threads = None, population = None, warm_starts = None, heuristic = None,
+        driver = "portfolio",
         bound = "auto", z = None, bound_memory = None, spill = None, reduce = true, checkpoint = None,
         checkpoint_every = 60.0, resume = None, exchange = None
     ))]
@@ -431,6 +375,7 @@ impl Network {
     fn solve(
         &self,
         py: Python<'_>,
+        evidence: Option<&Bound<'_, PyAny>>,
         time: Option<f64>,
         rounds: Option<u64>,
         seed: u64,
@@ -454,7 +399,7 @@ impl Network {
         resume: Option<PathBuf>,
         exchange: Option<PathBuf>,
     ) -> PyResult<Run> {
-        let network = self.built(py)?;
+        let network = self.observed(py, evidence)?;
         let (device, driver, bound) = (device.into(), driver.into(), bound.into());
         let arguments = Arguments {
             time,

@@ -231,19 +231,22 @@ fn distributed(
 #[pymethods]
 impl Network {
     /// Proves a bound by inference alone.
-    #[pyo3(signature = (method = "auto", z = None, *, time = 60.0, memory = None, spill = None, device = "auto"))]
+    #[pyo3(signature = (
+        method = "auto", z = None, *, evidence = None, time = 60.0, memory = None, spill = None, device = "auto"
+    ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn bound(
         &self,
         py: Python<'_>,
         method: &str,
         z: Option<u32>,
+        evidence: Option<&pyo3::Bound<'_, PyAny>>,
         time: f64,
         memory: Option<u64>,
         spill: Option<u64>,
         device: &str,
     ) -> PyResult<Bound> {
-        let network = self.built(py)?;
+        let network = self.observed(py, evidence)?;
         let (choice, device) = (self::method(method)?, one_device(device)?);
         let options = ProvingOptions::default().with(|options| {
             let bounder = &mut options.bounder;

@@ -1,6 +1,7 @@
 //! Networks from files and texts.
 
 use crate::error::{raised, warn};
+use crate::functions::renamed;
 use crate::names::Names;
 use crate::network::Network;
 use crate::wait::wait;
@@ -12,7 +13,11 @@ use pyo3::types::{PyMapping, PyString};
 use std::path::PathBuf;
 
 /// Fixes variables of a network to observed values: pairs by name, or a file of them.
-fn observe(py: Python<'_>, network: model::Network, evidence: Option<&Bound<'_, PyAny>>) -> PyResult<model::Network> {
+pub fn observe(
+    py: Python<'_>,
+    network: model::Network,
+    evidence: Option<&Bound<'_, PyAny>>,
+) -> PyResult<model::Network> {
     let Some(evidence) = evidence else { return Ok(network) };
     let (mut network, stop) = (network, Stop::new());
     let pairs = match evidence.cast::<PyMapping>() {
@@ -71,4 +76,25 @@ pub fn reads(
     let network = wait(py, &Stop::new(), move |stop| formats::read_from(&bytes[..], &name, format, &options, stop))?;
     warn(py, network.warnings())?;
     Ok(Network::of(observe(py, network, evidence)?))
+}
+
+/// Builds a network of potentials from a text of `.uai`, with names of its variables and values.
+#[pyfunction]
+#[pyo3(name = "_potentials", signature = (text, variables, name))]
+pub fn potentials(
+    py: Python<'_>,
+    text: String,
+    variables: Vec<(String, Vec<String>)>,
+    name: String,
+) -> PyResult<Network> {
+    let network = wait(py, &Stop::new(), move |stop| {
+        let network = formats::read_from(text.as_bytes(), &name, Format::Uai, &ReadOptions::default(), stop)?;
+        let named = |(name, values): (String, Vec<String>)| model::Variable {
+            domain: values.len() as u32,
+            name: Some(name.into()),
+            values: Some(values.into_iter().map(Into::into).collect()),
+        };
+        renamed(&network, variables.into_iter().map(named).collect())
+    })?;
+    Ok(Network::of(network))
 }

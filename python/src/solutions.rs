@@ -117,17 +117,19 @@ impl Solutions {
 #[pymethods]
 impl Network {
     /// Returns an iterator over the solutions.
-    #[pyo3(signature = (of = None, *, worst = None, most = None, time = f64::INFINITY, memory = None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    #[pyo3(signature = (of = None, *, evidence = None, worst = None, most = None, time = f64::INFINITY, memory = None))]
     fn solutions(
         &self,
         py: Python<'_>,
         of: Option<&Bound<'_, PyAny>>,
+        evidence: Option<&Bound<'_, PyAny>>,
         worst: Option<f64>,
         most: Option<u64>,
         time: f64,
         memory: Option<u64>,
     ) -> PyResult<Solutions> {
-        let network = self.built(py)?;
+        let network = self.observed(py, evidence)?;
         let of = of.map(|of| Names::new(network.variables()).scope(of)).transpose()?;
         let worst = finite(worst, "worst")?;
         let options = SolutionOptions::default().with(|options| {

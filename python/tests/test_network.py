@@ -115,8 +115,8 @@ def test_files(tmp_path, rng):
     net.write(tmp_path / "net.cfn")
     again = fangs.read(tmp_path / "net.cfn")
     assert (again.cost(rows) == net.cost(rows)).all() and len(again) == len(net)
-    with pytest.raises(fangs.UsageError, match="no further functions"):
-        again.add([0], [0] * int(again.domains[0]))
+    again.add([0], [3] * int(again.domains[0]))
+    assert (again.cost(rows) == net.cost(rows) + 3).all() and len(again) == len(net) + 1
     text = "t 2 2 1 9\n2 2\n2 0 1 4 1\n0 1 3\n"
     assert fangs.reads(text, "wcsp").cost([0, 1]) == 3
     # 9 is the top of the file: assignments that cost at least as much are infeasible
