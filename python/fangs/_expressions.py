@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+import cpmpy as cp
 import numpy as np
 from cpmpy.exceptions import IncompleteFunctionError
 from cpmpy.expressions.core import Comparison, Expression, Operator
+from cpmpy.expressions.globalfunctions import Among, Count
 from cpmpy.expressions.utils import argval, is_int
 from cpmpy.expressions.variables import NegBoolView, _NumVarImpl
 from cpmpy.transformations.get_variables import get_variables
@@ -81,9 +83,26 @@ def terms_of(expr: Any) -> list[tuple[int, Any]]:
         return [(-factor, term) for factor, term in terms_of(expr.args[0])]
     if isinstance(expr, Operator) and expr.name == "sub":
         return terms_of(expr.args[0]) + [(-factor, term) for factor, term in terms_of(expr.args[1])]
-    if isinstance(expr, Operator) and expr.name == "mul" and is_int(expr.args[0]):
-        return [(int(expr.args[0]) * factor, term) for factor, term in terms_of(expr.args[1])]
+    if isinstance(expr, Expression) and expr.name == "mul" and any(map(is_int, expr.args)):
+        one, other = expr.args if is_int(expr.args[0]) else expr.args[::-1]
+        return [(int(one) * factor, term) for factor, term in terms_of(other)]
+    conditions = counted(expr)
+    if conditions is not None:
+        return [(1, condition) for condition in conditions]
     return [(1, expr)]
+
+
+def counted(expr: Any) -> Iterable[Any] | None:
+    """The conditions that a count of constant values counts; None for other expressions."""
+    if isinstance(expr, Count) and is_int(expr.args[1]):
+        return [own == int(expr.args[1]) for own in expr.args[0]]
+    if isinstance(expr, Among):
+        # a value that is listed twice counts once
+        values = list(dict.fromkeys(int(value) for value in expr.args[1]))
+        return [
+            int(own in values) if is_int(own) else cp.any([own == value for value in values]) for own in expr.args[0]
+        ]
+    return None
 
 
 def opposite_of(constraint: Any) -> Any:

@@ -1,8 +1,10 @@
 """A solver class for CPMpy.
 
-Constraints with few combinations of values become tables. ``AllDifferent``, ``Table`` and linear comparisons of many
-variables become global cost functions, also if a bit reifies such a comparison. CPMpy first decomposes everything else.
-A constraint that remains raises ``NotSupported``, which names it.
+Constraints with few combinations of values become tables. ``AllDifferent``, ``Table``, ``Regular`` and linear
+comparisons of many variables become global cost functions, also if a bit reifies such a comparison. Terms of these are
+variables, conditions on a single variable, and counts of constants (``Count``, ``Among``, ``GlobalCardinalityCount``):
+each is a weight for each value. ``Cumulative`` and ``NoOverlap`` of constant durations become such sums, ``Element``
+becomes tables. CPMpy decomposes everything else. A constraint that remains raises ``NotSupported``, which names it.
 
 >>> solver = fangs.cpmpy.CPM_fangs(model)
 >>> solver.solve(time_limit=10)
@@ -12,20 +14,17 @@ or, after ``fangs.cpmpy.register()``, ``model.solve(solver="fangs", time_limit=1
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from cpmpy.exceptions import NotSupportedError
-from cpmpy.expressions.core import Comparison, Expression, Operator
-from cpmpy.expressions.python_builtins import all as cp_all
+from cpmpy.expressions.core import Expression
 from cpmpy.expressions.utils import is_int
-from cpmpy.expressions.variables import NegBoolView, _BoolVarImpl, _NumVarImpl, boolvar
+from cpmpy.expressions.variables import NegBoolView, _BoolVarImpl, _NumVarImpl
 from cpmpy.solvers.solver_interface import ExitStatus, SolverInterface, SolverStatus
 from cpmpy.solvers.utils import SolverLookup
 from cpmpy.transformations.comparison import only_numexpr_equality
@@ -37,32 +36,15 @@ from cpmpy.transformations.reification import only_bv_reifies, reify_rewrite
 from cpmpy.transformations.safening import no_partial_functions, safen_objective
 
 from ._errors import Error, Unsupported
-from ._expressions import (
-    as_sum,
-    distinct,
-    domain_of,
-    is_boolean,
-    least_of,
-    number_of,
-    opposite_of,
-    size_of,
-    terms_of,
-    try_all,
-    value_of,
-)
+from ._expressions import least_of, size_of
 from ._fangs import Network, __version__
+from ._globals import Load, has_other_counts, simpler
+from ._posting import TRIED, TRIED_AT_LAST, Post, Posting
 
 __all__ = ["CPM_fangs", "NotSupported", "register"]
 
-#: Largest number of combinations of values for which a constraint is tabulated: tenths of a second.
-_TRIED = 1 << 12
-#: Largest number of combinations for a constraint that cannot be decomposed any further.
-_TRIED_AT_LAST = 1 << 16
 #: Largest number of values of a domain: local search stores values in 16 bits.
 _LONGEST = 65535
-
-#: An operation that adds a function to a network.
-_Post = Callable[[Network], None]
 
 
 class NotSupported(Unsupported, NotSupportedError):  # type: ignore[misc]
@@ -76,7 +58,7 @@ def register() -> None:
         SolverLookup.base_solvers = classmethod(lambda cls: [*known, ("fangs", CPM_fangs)])
 
 
-class CPM_fangs(SolverInterface):  # type: ignore[misc]
+class CPM_fangs(Posting, SolverInterface):  # type: ignore[misc]
     """Solves CPMpy's models with Fangs.
 
     ``objective_bound()`` returns the proved bound; ``solution_hint`` sets a start, which may leave variables out.
@@ -98,11 +80,15 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
 
     def __init__(self, cpm_model: Any = None, subsolver: str | None = None) -> None:
         self._variables: list[_NumVarImpl] = []
-        self._posts: list[_Post] = []
-        self._objective: list[_Post] | None = None
+        self._posts: list[Post] = []
+        self._objective: list[Post] | None = None
         self._minimize = True
         self._hint: dict[str, int] = {}
         self._bound: float | None = None
+        #: the assumptions of the last search, each with its bit and the value of this
+        self._assumed: list[tuple[Any, int, bool]] = []
+        #: the network of the last search, if it has no solution
+        self._refuted: Network | None = None
         super().__init__(name="fangs", cpm_model=cpm_model, subsolver=subsolver)
 
     @property
@@ -155,27 +141,40 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         # refuses too large domains before they are decomposed, which would take forever
         self.solver_vars(get_variables(cpm_expr))
         for constraint in toplevel_list(cpm_expr):
-            if not self._post(constraint, _TRIED):
-                for part in self.transform(constraint):
-                    if not self._post(part, _TRIED_AT_LAST):
-                        raise NotSupported(f"no table and no linear function holds the constraint {part}")
+            self._add(constraint)
         return self
+
+    def _add(self, constraint: Any) -> None:
+        """Posts a constraint, if necessary in simpler parts."""
+        if self._post(constraint, TRIED):
+            return
+        parts = simpler(constraint)
+        if parts is not None:
+            for part in parts:
+                for own in [part] if isinstance(part, (bool, np.bool_, Load)) else toplevel_list(part):
+                    self._add(own)
+            return
+        for part in self.transform(constraint):
+            if not self._post(part, TRIED_AT_LAST):
+                raise NotSupported(f"no table and no linear function holds the constraint {part}")
 
     __add__ = add
 
     def transform(self, cpm_expr: Any) -> list[Expression]:
         """Decomposes constraints into the parts that are posted."""
+        # counts of constants are sums of weights of values
+        counts = frozenset() if has_other_counts(cpm_expr) else frozenset(["count", "among"])
         parts = no_partial_functions(toplevel_list(cpm_expr))
         parts = decompose_in_tree(
             parts,
-            supported=self.supported_global_constraints,
+            supported=self.supported_global_constraints | counts,
             supported_reified=self.supported_reified_global_constraints,
             csemap=self._csemap,
         )
         parts = flatten_constraint(parts, csemap=self._csemap)
-        parts = reify_rewrite(parts, supported=frozenset(["sum", "wsum"]), csemap=self._csemap)
+        sums = frozenset(["sum", "wsum"]) | counts
+        parts = reify_rewrite(parts, supported=sums, csemap=self._csemap)
         parts = only_bv_reifies(parts, csemap=self._csemap)
-        sums = frozenset(["sum", "wsum"])
         found: list[Expression] = only_numexpr_equality(parts, supported=sums, csemap=self._csemap)
         return found
 
@@ -198,19 +197,32 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         if not self._post_cost(flat):
             raise NotSupported(f"no sum of tables holds the objective {flat}")
 
-    def solve(self, time_limit: float | None = None, display: Any = None, **options: Any) -> bool:
+    def solve(
+        self,
+        time_limit: float | None = None,
+        display: Any = None,
+        assumptions: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> bool:
         """Solves the model.
 
         Args:
             time_limit: seconds; with None, the search ends with a proof.
             display: expressions to print, or a function to call, at each solution of an optimisation.
+            assumptions: bits, or negations of bits, that hold in this call. If there is no solution then, ``get_core``
+                returns some that cannot hold together.
             options: options of ``Network.solve``.
 
         Returns:
             Whether a solution was found.
         """
         limit = self._begin(time_limit)
-        run = self._network().solve(time=limit, warm_starts=self._start(), **options)
+        self._assumed = [(own, *self._literal(own)) for own in ([] if assumptions is None else assumptions)]
+        network = self._network()
+        for _, place, value in self._assumed:
+            network.add(place, [self._forbids() if value else 0.0, 0.0 if value else self._forbids()])
+        self._refuted = None
+        run = network.solve(time=limit, warm_starts=self._start(), **options)
         for event in run:
             if display is not None and event.kind == "solution" and event.solution is not None:
                 self._assign(event.solution.tolist())
@@ -219,6 +231,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         self.cpm_status.solve_time = result.time
         self._bound = None if result.bound is None else float(result.bound)
         if result.status == "infeasible":
+            self._refuted = network
             self.cpm_status.exitstatus = ExitStatus.UNSATISFIABLE
         elif result.status == "unknown":
             self.cpm_status.exitstatus = ExitStatus.UNKNOWN
@@ -235,6 +248,20 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         if self.has_objective():
             self.objective_value_ = int(result.cost) if result.cost is not None else None
         return True
+
+    def get_core(self) -> list[Any]:
+        """Returns some assumptions of the last ``solve`` that cannot hold together, if it proved that all cannot.
+
+        Raises:
+            NotSupported: the last call of ``solve`` had no assumptions, or did not prove that there is no solution.
+        """
+        if self._refuted is None or not self._assumed:
+            raise NotSupported("a core follows a call of solve with assumptions that proved that there is no solution")
+        first = len(self._refuted) - len(self._assumed)
+        conflict = self._refuted.conflict()
+        if conflict is None:
+            return [own for own, *_ in self._assumed]
+        return [own for number, (own, *_) in enumerate(self._assumed, first) if number in conflict]
 
     def solveAll(
         self,
@@ -289,6 +316,13 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         self.cpm_status = SolverStatus(self.name)
         return math.inf if time_limit is None else time_limit
 
+    def _literal(self, assumption: Any) -> tuple[int, bool]:
+        """Returns the index of the bit of an assumption, and the value that the bit has."""
+        bit = assumption._bv if isinstance(assumption, NegBoolView) else assumption
+        if not isinstance(bit, _BoolVarImpl):
+            raise NotSupported(f"assumptions are bits and their negations, not {assumption}")
+        return self.solver_var(bit), bit is assumption
+
     def _network(self) -> Network:
         """Builds the network of the model."""
         names = [variable.name for variable in self._variables]
@@ -326,166 +360,3 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         for variable, value in zip(self._variables, solution, strict=False):
             if variable in self.user_vars:
                 variable._value = bool(value) if variable.is_bool() else value + least_of(variable)
-
-    def _forbids(self, value: float = math.inf) -> float:
-        """The forbidden value; called when the network is built, because its sign may change until then."""
-        return value if self._minimize else -value
-
-    def _post(self, constraint: Any, most: int) -> bool:
-        """Posts a constraint, if it can be expressed; returns whether it was."""
-        if isinstance(constraint, (bool, np.bool_)):
-            if not constraint:
-                self._posts.append(lambda network: void(network.add([], self._forbids())))
-            return True
-        variables = distinct(get_variables(constraint))
-        if isinstance(constraint, Expression) and constraint.name == "alldifferent":
-            return self._post_different(list(constraint.args))
-        if isinstance(constraint, Expression) and constraint.name == "table":
-            return self._post_table(constraint)
-        tried = math.prod(map(size_of, variables))
-        if tried <= min(most, _TRIED) and self._tabulate(constraint, variables):
-            return True
-        return self._post_linear(constraint) or (tried <= most and self._tabulate(constraint, variables))
-
-    def _tabulate(self, constraint: Any, variables: Sequence[_NumVarImpl]) -> bool:
-        """Posts a table, unless the constraint has no value because it only has a decomposition."""
-        places = [self.solver_var(variable) for variable in variables]
-        try:
-            allowed = try_all(variables, lambda: bool(value_of(constraint)))
-        except NotImplementedError:
-            return False
-        self._posts.append(lambda network: void(network.add(places, np.where(allowed, 0.0, self._forbids()))))
-        return True
-
-    def _post_different(self, arguments: list[Any]) -> bool:
-        """Posts that all values differ: one function if all domains begin at the same value, else a table per pair."""
-        constants = [int(own) for own in arguments if is_int(own)]
-        arguments = [own for own in arguments if not is_int(own)]
-        if not all(isinstance(own, _NumVarImpl) and not isinstance(own, NegBoolView) for own in arguments):
-            return False
-        places = [self.solver_var(own) for own in arguments]
-        for own in arguments if constants else []:
-            self._tabulate(cp_all([own != constant for constant in constants]), [own])
-        if len(set(places)) < len(places) or len(set(constants)) < len(constants):
-            self._posts.append(lambda network: void(network.add([], self._forbids())))
-        elif len({least_of(own) for own in arguments}) == 1:
-            self._posts.append(lambda network: void(network.all_different(places)))
-        else:
-            for one, other in itertools.combinations(arguments, 2):
-                self._tabulate(one != other, [one, other])
-        return True
-
-    def _post_table(self, constraint: Any) -> bool:
-        variables, rows = constraint.args
-        if not all(isinstance(own, _NumVarImpl) and not isinstance(own, NegBoolView) for own in variables):
-            return False
-        places = [self.solver_var(own) for own in variables]
-        if len(set(places)) < len(places):
-            return False
-        low = np.array([least_of(own) for own in variables])
-        sizes = np.array([size_of(own) for own in variables])
-        tuples = np.asarray(rows, dtype=np.int64).reshape(-1, len(places)) - low
-        tuples = tuples[((tuples >= 0) & (tuples < sizes)).all(axis=1)]
-        costs = np.zeros(len(tuples))
-        self._posts.append(lambda network: void(network.add_sparse(places, tuples, costs, default=self._forbids())))
-        return True
-
-    def _post_linear(self, constraint: Any) -> bool:
-        """Posts a comparison of sums, a clause, or the reification of one of these by a bit."""
-        if isinstance(constraint, Operator) and constraint.name == "->":
-            bit, other = constraint.args
-            return self._post_equality(bit, other, bit.implies) or self._post_half(bit, True, other)
-        if isinstance(constraint, Comparison) and constraint.name == "==":
-            one, other = constraint.args
-            if isinstance(one, _BoolVarImpl) and isinstance(other, (Comparison, Operator)) and is_boolean(other):
-                opposite = opposite_of(other)
-                return self._post_equality(one, other, partial(Comparison, "==", one)) or (
-                    opposite is not None
-                    and as_sum(other) is not None
-                    and as_sum(opposite) is not None
-                    and self._post_half(one, True, other)
-                    and self._post_half(one, False, opposite)
-                )
-        found = as_sum(constraint)
-        if found is None:
-            return False
-        weights, low, high, other_than = found
-        self._add_linear(weights, low, high, other_than)
-        return True
-
-    def _post_equality(self, bit: Any, constraint: Any, reify: Callable[[Any], Any]) -> bool:
-        """Posts the reification of an (in)equality of sums, with a bit for each of both inequalities."""
-        is_equality = isinstance(constraint, Comparison) and constraint.name in ("==", "!=")
-        if not isinstance(bit, _BoolVarImpl) or not is_equality or as_sum(constraint) is None:
-            return False
-        one, other = constraint.args
-        enough, little = boolvar(shape=2)
-        equal = enough & little
-        for part in (
-            enough == Comparison(">=", one, other),
-            little == Comparison("<=", one, other),
-            reify(equal if constraint.name == "==" else ~equal),
-        ):
-            if not self._post(part, _TRIED_AT_LAST):
-                return False
-        return True
-
-    def _post_half(self, bit: Any, value: bool, constraint: Any) -> bool:
-        """Posts that a linear constraint holds if a bit has a value (big-M); otherwise the sum is within the limits."""
-        found = as_sum(constraint)
-        if not isinstance(bit, _BoolVarImpl) or found is None or found[3] is not None:
-            return False
-        weights, low, high, _ = found
-        least = sum(min(own.values()) for own in weights.values())
-        most = sum(max(own.values()) for own in weights.values())
-        bit, value = (bit._bv, not value) if isinstance(bit, NegBoolView) else (bit, value)
-
-        def moved(by: int) -> dict[Any, dict[int, int]]:
-            # the sum is within the limit if the bit has the other value
-            own = {variable: dict(values) for variable, values in weights.items()}
-            own.setdefault(bit, {0: 0, 1: 0})[int(not value)] += by
-            return own
-
-        if low is not None:
-            self._add_linear(moved(max(0, low - least)), low, None, None)
-        if high is not None:
-            self._add_linear(moved(min(0, high - most)), None, high, None)
-        return True
-
-    def _add_linear(
-        self, weights: dict[Any, dict[int, int]], low: int | None, high: int | None, other_than: int | None
-    ) -> None:
-        places = [self.solver_var(variable) for variable in weights]
-        table = [[own[value] for value in domain_of(variable)] for variable, own in weights.items()]
-        if not places:
-            holds = (low is None or low <= 0) and (high is None or high >= 0) and other_than != 0
-            if not holds:
-                self._posts.append(lambda network: void(network.add([], self._forbids())))
-            return
-        self._posts.append(lambda network: void(network.linear(places, table, low, high, other_than=other_than)))
-
-    def _post_cost(self, expr: Any) -> bool:
-        """Sets an objective that is a sum of terms with few values each; returns whether it is."""
-        posts: list[_Post] = []
-        for factor, term in terms_of(expr):
-            variables = distinct(get_variables(term))
-            if math.prod(map(size_of, variables)) > _TRIED_AT_LAST:
-                return False
-            places = [self.solver_var(variable) for variable in variables]
-            if variables:
-                costs = factor * try_all(variables, partial(number_of, term))
-            else:
-                costs = np.array(factor * number_of(term))
-            if not np.isfinite(costs).all():
-                return False
-            posts.append(partial(_add, places=places, costs=costs))
-        self._objective = posts
-        return True
-
-
-def void(_: Any) -> None:
-    """Discards the number of a function."""
-
-
-def _add(network: Network, places: list[int], costs: Any) -> None:
-    network.add(places, costs)

@@ -201,3 +201,141 @@ def test_models_find_the_solver_by_its_name():
     model = cp.Model(x[0] + x[1] == 7, minimize=x[0])
     assert model.solve(solver="fangs", time_limit=10) and model.objective_value() == 2
     assert "fangs" in cp.SolverLookup.supported()
+
+
+def agree(model, *variables):
+    """Checks the number of solutions and the optimum against another solver, and each solution by its constraints."""
+    other = cp.Model(model.constraints)
+    expected = other.solveAll(solver="ortools")
+    seen = set()
+
+    def show():
+        assert all(np.all(cp.expressions.utils.argvals(constraint)) for constraint in model.constraints)
+        seen.add(tuple(value for own in variables for value in np.ravel(cp.expressions.utils.argvals(own)).tolist()))
+
+    solver = CPM_fangs(other)
+    assert solver.solveAll(display=show, time_limit=60) == expected == len(seen)
+    return solver
+
+
+def test_counts_are_sums_without_bits():
+    x = cp.intvar(1, 4, shape=6)
+    y = cp.intvar(0, 6)
+    model = cp.Model(cp.Count(x, 2) == y, cp.Among(x, [1, 4]) <= 3, cp.sum(x == 3) >= 2, cp.Count(x, 9) == 0, y > 0)
+    assert len(agree(model, x, [y])._variables) == 7
+    model = cp.Model(cp.GlobalCardinalityCount(x, [1, 2], [y, 2], closed=True), 2 * cp.Count(x[:3], 1) - y >= 0)
+    assert len(agree(model, x, [y])._variables) == 7
+    b = cp.boolvar(shape=2)
+    model = cp.Model(b[0] == (cp.Count(x, 1) >= 3), (cp.Count(x, 2) == 2) | b[1], ~b[1] | b[0], x[0] != x[1])
+    agree(model, x, b)
+    # a value that is listed twice counts once, as in the value of the expression
+    twice = CPM_fangs(cp.Model(cp.Among(x, [1, 4, 4]) == 3)).solveAll()
+    assert twice == sum(1 for row in itertools.product((1, 2, 3, 4), repeat=6) if sum(v in (1, 4) for v in row) == 3)
+    # what is counted is a variable
+    agree(cp.Model(cp.Count(x[:4], x[5]) == 2, cp.NValue(x) == 3), x)
+    model = cp.Model(cp.Count(x, 1) <= 2, minimize=cp.sum(x) + 3 * cp.Count(x, 2))
+    solver = CPM_fangs(model)
+    assert solver.solve(time_limit=30) and solver.objective_value() == 14 and len(solver._variables) == 6
+
+
+def test_a_roster_has_no_variables_of_its_own():
+    nurses, days = 6, 7
+    shift = cp.intvar(0, 2, shape=(nurses, days))
+    model = cp.Model()
+    for day in range(days):
+        model += [cp.Count(shift[:, day], 1) >= 2, cp.Count(shift[:, day], 2) >= 1]
+    for nurse in range(nurses):
+        model += cp.Count(shift[nurse], 0) >= 2
+        for day in range(days - 1):
+            model += ~((shift[nurse, day] == 2) & (shift[nurse, day + 1] == 1))
+    wishes = np.random.default_rng(2).integers(0, nurses * days, size=20)
+    model.minimize(cp.sum([shift.flat[wish] != 0 for wish in wishes]))
+    solver = CPM_fangs(model)
+    assert len(solver._variables) == nurses * days
+    assert solver.solve(time_limit=60)
+    assert all(np.all(cp.expressions.utils.argvals(constraint)) for constraint in model.constraints)
+    found = solver.objective_value()
+    assert model.solve(solver="ortools", time_limit=60) and found == model.objective_value()
+
+
+def test_tasks_that_share_a_resource():
+    s = cp.intvar(0, 6, shape=4)
+    e = cp.intvar(0, 9, shape=4)
+    agree(cp.Model(cp.Cumulative(s, [2, 3, 1, 0], demand=[2, 1, 3, 9], capacity=3)), s)
+    agree(cp.Model(cp.Cumulative(s[:3], [2, 3, 1], e[:3], [2, 1, 3], 3), s[0] < s[1]), s[:3], e[:3])
+    agree(cp.Model(cp.NoOverlap(s, [2, 1, 0, 3])), s)
+    assert len(CPM_fangs(cp.Model(cp.NoOverlap(s, [2, 1, 1, 3])))._variables) == 4
+    assert not CPM_fangs(cp.Model(cp.Cumulative(s, [2, -1, 1, 0], demand=1, capacity=3))).solve()
+    length = cp.intvar(0, 2)
+    agree(cp.Model(cp.Cumulative(s[:2], [length, 2], demand=[1, 2], capacity=2), s[:2] <= 4), s[:2], [length])
+
+
+def test_elements_of_arrays():
+    x, i, y = cp.intvar(0, 3, shape=3), cp.intvar(-1, 3), cp.intvar(1, 5)
+    for compare in ("==", "!=", "<=", "<", ">=", ">"):
+        element = cp.expressions.globalfunctions.Element
+        agree(cp.Model(cp.expressions.core.Comparison(compare, element(list(x), i), y)), x, [i], [y])
+        agree(cp.Model(cp.expressions.core.Comparison(compare, element([4, 1, 7], i), y)), [i], [y])
+    wide = cp.intvar(0, 200, shape=3)
+    model = cp.Model(cp.expressions.globalfunctions.Element(list(wide[:2]), i) == wide[2], wide[2] == 150, i == 1)
+    solver = CPM_fangs(model)
+    assert solver.solve(time_limit=30) and len(solver._variables) == 4 and wide[1].value() == 150
+    agree(cp.Model(cp.expressions.globalfunctions.Element(list(x), x[0]) == x[1]), x)
+
+
+def test_regular_languages():
+    x = cp.intvar(0, 2, shape=6)
+    steps = [("a", 0, "a"), ("a", 1, "b"), ("b", 1, "b"), ("b", 0, "c"), ("c", 0, "c"), ("c", 2, "a")]
+    solver = agree(cp.Model(cp.Regular(x, steps, "a", ["b", "c"]), x[5] != 0), x)
+    assert len(solver._variables) == 6
+    y = [cp.intvar(1, 2), cp.intvar(0, 2), cp.intvar(0, 1)]
+    agree(cp.Model(cp.Regular(y, steps, "a", ["c"])), y)
+    agree(cp.Model(cp.Regular(x[:3], steps, "a", ["b"]) | (x[3] == 1), x[4] == 0, x[5] == 0), x)
+
+
+def test_other_global_constraints():
+    x = cp.intvar(0, 3, shape=4)
+    y = cp.intvar(0, 3, shape=4)
+    for constraint in (
+        cp.Circuit(x),
+        cp.Inverse(x, y),
+        cp.AllEqual(x),
+        cp.AllDifferentExcept0(x),
+        cp.Increasing(x),
+        cp.LexLess(x, y),
+        cp.Xor([x[0] == 1, x[1] == 2, x[2] > 1]),
+        cp.InDomain(x[0], [0, 3]),
+        cp.Precedence(x, [2, 1]),
+        cp.ShortTable(x, [[0, "*", 1, "*"], [2, 2, "*", 3]]),
+        cp.NegativeTable(x[:2], [[0, 1], [2, 2]]),
+    ):
+        agree(cp.Model(constraint, y <= 3 if constraint.name in ("inverse", "lex_less") else y == 0), x, y)
+
+
+def test_assumptions_and_cores():
+    x = cp.intvar(0, 9, shape=3)
+    b = cp.boolvar(shape=4)
+    bits = [b[0].implies(x[0] > x[1]), b[1].implies(x[1] > x[0]), b[2].implies(x[2] == 4), (~b[3]).implies(x[2] < 3)]
+    solver = CPM_fangs(cp.Model(bits))
+    assert solver.solve(assumptions=[b[0], b[2], b[3]]) and x[0].value() > x[1].value() and x[2].value() == 4
+    assert not solver.solve(assumptions=[b[2], b[0], b[1], b[3]])
+    assert {str(own) for own in solver.get_core()} == {str(b[0]), str(b[1])}
+    assert not solver.solve(assumptions=[b[2], ~b[3]])
+    assert {str(own) for own in solver.get_core()} == {str(b[2]), str(~b[3])}
+    assert solver.solve(), "assumptions hold for one call"
+    with pytest.raises(fangs.Unsupported, match="follows"):
+        solver.get_core()
+    with pytest.raises(fangs.Unsupported, match="bits"):
+        solver.solve(assumptions=[x[0]])
+
+
+def test_smallest_sets_of_constraints_without_solution():
+    from cpmpy.tools.explain import mus, quickxplain
+
+    fangs.cpmpy.register()
+    x = cp.intvar(0, 5, shape=3)
+    soft = [x[0] > x[1], x[2] == 3, x[1] > x[2], x[0] < 5, cp.AllDifferent(x), x[2] >= x[0]]
+    for find in (mus, quickxplain):
+        core = find(soft, solver="fangs")
+        assert not cp.Model(core).solve(solver="ortools")
+        assert all(cp.Model([own for own in core if own is not left]).solve(solver="ortools") for left in core)
