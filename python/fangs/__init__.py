@@ -36,7 +36,7 @@ from ._fangs import (
     reads,
 )
 from ._notebook import watch
-from .bayes import from_pgmpy, from_pyagrum
+from .bayes import decide_pyagrum, from_pgmpy, from_pyagrum
 
 __all__ = [
     "Bound",
@@ -63,6 +63,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "decide",
+    "decide_pyagrum",
     "from_pgmpy",
     "from_pyagrum",
     "read",

@@ -1,7 +1,9 @@
-"""Bayesian networks of pgmpy and pyAgrum."""
+"""Bayesian networks, Markov networks and factor graphs of pgmpy and pyAgrum."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -9,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ._errors import Unsupported
-from ._fangs import Network, reads
+from ._fangs import Decision, Network, _potentials, decide, reads
 
 #: A variable: its name and the names of its values.
 Variable = tuple[str, Sequence[str]]
@@ -48,11 +50,49 @@ def _network(
     return reads(text, "xmlbif", name=name, evidence=dict(evidence) if evidence else None)
 
 
+def _factors(name: str, variables: Sequence[Variable], tables: Sequence[tuple[Sequence[str], Any]]) -> Network:
+    """Builds a network of potentials; each table has the shape of the domains of its variables."""
+    places = {variable: place for place, (variable, _) in enumerate(variables)}
+    lines = ["MARKOV", str(len(variables)), " ".join(str(len(values)) for _, values in variables), str(len(tables))]
+    lines += [" ".join(map(str, [len(scope), *(places[own] for own in scope)])) for scope, _ in tables]
+    for scope, table in tables:
+        numbers = np.asarray(table, dtype=float)
+        if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+            raise Unsupported(f"the factor of {', '.join(scope)} has values that are no potentials: 0 or more, finite")
+        lines += [str(numbers.size), " ".join(map(repr, numbers.ravel().tolist()))]
+    return _potentials("\n".join(lines) + "\n", [(own, list(values)) for own, values in variables], name)
+
+
+def _of_factors(model: Any) -> Network:
+    """Converts a Markov network or a factor graph of pgmpy."""
+    states: dict[str, list[Any]] = {}
+    tables: list[tuple[list[str], Any]] = []
+    for factor in model.get_factors():
+        table = np.asarray(factor.values, dtype=float)
+        for axis, variable in enumerate(factor.variables):
+            own = list(factor.state_names[variable])
+            known = states.setdefault(str(variable), own)
+            if sorted(map(str, own)) != sorted(map(str, known)):
+                raise Unsupported(f"two factors have other values of {variable}: {known} and {own}")
+            table = np.take(table, [own.index(value) for value in known], axis=axis)
+        tables.append(([str(variable) for variable in factor.variables], table))
+    if not tables:
+        raise Unsupported("the model has no factors")
+    variables = [(name, [str(value) for value in values]) for name, values in states.items()]
+    return _factors(str(getattr(model, "name", None) or "pgmpy"), variables, tables)
+
+
+def _with(network: Network, evidence: Mapping[str, Any] | None) -> Network:
+    """Fixes variables by functions of their own."""
+    return network if not evidence else network.observed(dict(evidence))
+
+
 def from_pgmpy(model: Any, evidence: Mapping[str, Any] | None = None) -> Network:
-    """Converts a ``DiscreteBayesianNetwork`` of pgmpy; the best assignment is the most probable explanation.
+    """Converts a ``DiscreteBayesianNetwork``, a ``DiscreteMarkovNetwork`` or a ``FactorGraph`` of pgmpy; the best
+    assignment is the most probable one.
 
     Args:
-        model: the model; each variable has its CPD.
+        model: the model; each variable of a Bayesian network has its CPD.
         evidence: values of some variables, by name.
 
     Returns:
@@ -62,8 +102,10 @@ def from_pgmpy(model: Any, evidence: Mapping[str, Any] | None = None) -> Network
     Raises:
         Unsupported: the model does not consist of tables.
     """
+    if not hasattr(model, "get_cpds") and hasattr(model, "get_factors"):
+        return _with(_of_factors(model), evidence)
     if not hasattr(model, "get_cpds"):
-        raise Unsupported(f"a model with tables (get_cpds) is expected, not {type(model).__name__}")
+        raise Unsupported(f"a model with tables (get_cpds, get_factors) is expected, not {type(model).__name__}")
     variables: list[Variable] = []
     tables: list[tuple[str, Sequence[str], Any]] = []
     for node in model.nodes():
@@ -81,7 +123,7 @@ def from_pgmpy(model: Any, evidence: Mapping[str, Any] | None = None) -> Network
 
 
 def from_pyagrum(model: Any, evidence: Mapping[str, Any] | None = None) -> Network:
-    """Converts a ``BayesNet`` of pyAgrum; the best assignment is the most probable explanation.
+    """Converts a ``BayesNet`` or a ``MarkovRandomField`` of pyAgrum; the best assignment is the most probable one.
 
     Args:
         model: the model.
@@ -92,10 +134,13 @@ def from_pyagrum(model: Any, evidence: Mapping[str, Any] | None = None) -> Netwo
         model's own numbers.
 
     Raises:
-        Unsupported: the model is no Bayesian network.
+        Unsupported: the model is neither of them.
     """
-    if not hasattr(model, "cpt"):
-        raise Unsupported(f"a Bayesian network (cpt) is expected, not {type(model).__name__}")
+    if hasattr(model, "factors") and hasattr(model, "factor"):
+        return _with(_of_field(model), evidence)
+    if not hasattr(model, "cpt") or hasattr(model, "utility"):
+        what = f"a Bayesian network (cpt) or a Markov random field (factors) is expected, not {type(model).__name__}"
+        raise Unsupported(what + ("; decide_pyagrum solves it" if hasattr(model, "utility") else ""))
     variables: list[Variable] = []
     tables: list[tuple[str, Sequence[str], Any]] = []
     name: Callable[[int], str] = lambda node: str(model.variable(node).name())
@@ -113,6 +158,62 @@ def from_pyagrum(model: Any, evidence: Mapping[str, Any] | None = None) -> Netwo
         tables.append((name(node), parents, np.moveaxis(array, own, -1)))
     title = model.propertyWithDefault("name", "pyagrum")
     return _network(str(title) or "pyagrum", variables, tables, evidence)
+
+
+def decide_pyagrum(model: Any, **options: Any) -> Decision:
+    """Finds the policy of the largest expected utility of an ``InfluenceDiagram`` of pyAgrum.
+
+    Args:
+        model: the influence diagram.
+        options: options of ``decide``.
+
+    Raises:
+        Unsupported: the model is no influence diagram.
+    """
+    if not hasattr(model, "saveBIFXML") or not hasattr(model, "utility"):
+        raise Unsupported(f"an influence diagram (utility, saveBIFXML) is expected, not {type(model).__name__}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "diagram.bifxml")
+        model.saveBIFXML(path)
+        _exact(path, model)
+        return decide(path, **options)
+
+
+def _exact(path: str, model: Any) -> None:
+    """Replaces the numbers of a file of pyAgrum, which have six digits, by those of the model."""
+    tree = ElementTree.parse(path)
+    for definition in tree.iter("DEFINITION"):
+        name, text = definition.findtext("FOR"), definition.find("TABLE")
+        if name is None or text is None or text.text is None:
+            continue
+        node = model.idFromName(name)
+        tensor = model.utility(node) if model.isUtilityNode(node) else model.cpt(node)
+        axes = _axes(tensor, [str(own) for own in tensor.names])
+        order = [str(given.text) for given in definition.iter("GIVEN")]
+        order += [axis for axis in axes if axis not in order]
+        table = np.transpose(tensor.toarray(), [axes.index(axis) for axis in order])
+        written = np.array(text.text.split(), dtype=float)
+        orders = (table.ravel(), table.transpose().ravel())
+        own = next((own for own in orders if np.allclose(own, written, rtol=1e-4, atol=1e-6)), None)
+        if own is None:
+            raise Unsupported(f"{name}: the table in pyAgrum's file is not that of the model")
+        text.text = " ".join(map(repr, own.tolist()))
+    tree.write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _of_field(model: Any) -> Network:
+    """Converts a Markov random field of pyAgrum."""
+    variables = []
+    for node in model.nodes():
+        variable = model.variable(node)
+        variables.append((str(variable.name()), [str(label) for label in variable.labels()]))
+    tables = []
+    for scope in model.factors():
+        factor = model.factor(scope)
+        tables.append((_axes(factor, [str(own) for own in factor.names]), factor.toarray()))
+    if not tables:
+        raise Unsupported("the model has no factors")
+    return _factors(str(model.propertyWithDefault("name", "pyagrum")) or "pyagrum", variables, tables)
 
 
 def _axes(cpt: Any, names: list[str]) -> list[str]:

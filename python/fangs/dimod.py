@@ -1,8 +1,8 @@
 """Samplers of dimod: binary, discrete and constrained quadratic models.
 
 Each returns all solutions that improved on the incumbent of a run, the best first, so that all can be examined or used
-as starts. ``info`` of the sample set has ``bound`` (no sample has a lower energy), ``gap``, ``status`` and ``time``
-in seconds.
+as starts; with ``num_reads``, it returns the best one of each run. ``info`` of the sample set has ``bound`` (no sample
+has a lower energy), ``gap``, ``status`` and ``time`` in seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,24 @@ _TABLE = 1 << 16
 #: Largest number of decimals of a constraint's coefficients.
 _DECIMALS = 9
 
-_PARAMETERS = ("time_limit", "rounds", "seed", "initial_states", "target", "gap", "device", "threads", "heuristic")
+_PARAMETERS = (
+    "time_limit",
+    "rounds",
+    "seed",
+    "initial_states",
+    "target",
+    "gap",
+    "device",
+    "threads",
+    "heuristic",
+    "num_reads",
+)
+#: Parameters of other samplers that limit their work, and what limits it here.
+_ELSEWHERE = {
+    "num_sweeps": "a run ends after time_limit (seconds) or rounds",
+    "num_sweeps_per_beta": "a run ends after time_limit (seconds) or rounds",
+    "timeout": "time_limit has the time in seconds",
+}
 
 
 def _decimals(values: npt.NDArray[np.float64]) -> int:
@@ -54,6 +71,13 @@ class _Base:
         """Keyword arguments of the sample methods: those of ``Network.solve``, ``time_limit`` in seconds."""
         return {name: [] for name in _PARAMETERS}
 
+    def _known(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of a call, with those of the sampler's creation; unknown ones are warnings, as in dimod."""
+        for name, advice in _ELSEWHERE.items():
+            if parameters.get(name) is not None:
+                raise Unsupported(f"{name}={parameters[name]!r}: {advice}")
+        return {**self._options, **dimod.Sampler.remove_unknown_kwargs(self, **parameters)}
+
     @property
     def properties(self) -> dict[str, Any]:
         """The options with which the sampler was created."""
@@ -63,17 +87,41 @@ class _Base:
 def _run(
     net: Network, starts: Sequence[Mapping[int, int]], options: Mapping[str, Any]
 ) -> tuple[npt.NDArray[np.int64], dict[str, Any]]:
-    """Returns the solutions of a run as rows, the best first, and the ``info`` of the sample set."""
+    """Returns solutions as rows, the best first, and the ``info`` of the sample set: all of a single run, or the best
+    one of each of several runs."""
     known = {name: value for name, value in options.items() if value is not None and name != "initial_states"}
-    limit = known.pop("time_limit", None)
+    limit, reads = known.pop("time_limit", None), int(known.pop("num_reads", 1))
+    if reads < 1:
+        raise ValueError(f"num_reads={reads}: there is at least one")
     if limit is None and "rounds" not in known:
         limit = 5.0
-    run = net.solve(time=limit, warm_starts=list(starts) or None, **known)
-    rows = [event.solution for event in run if event.kind == "solution" and event.solution is not None]
-    result = run.result()
-    info = {"status": result.status, "bound": result.bound, "gap": result.gap, "time": result.time}
-    rows.reverse()
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(net.domains)), info
+    share = None if limit is None else limit / reads
+    seed, ended = int(known.pop("seed", 1)), []
+    for read in range(reads):
+        run = net.solve(time=share, warm_starts=list(starts) or None, seed=seed + read, **known)
+        rows = [event.solution for event in run if event.kind == "solution" and event.solution is not None]
+        result = run.result()
+        ended.append((result, rows if reads == 1 else rows[-1:]))
+    ended.sort(key=lambda own: -math.inf if own[0].cost is None else -own[0].cost)
+    found = np.array([row for _, rows in ended for row in rows][::-1], dtype=np.int64)
+    result = ended[-1][0]
+    bounds = [own.bound for own, _ in ended if own.bound is not None]
+    bound = max(bounds, default=None)
+    gap = None if bound is None or result.cost is None else _gap(float(result.cost), float(bound))
+    proved = gap is not None and gap <= 0
+    info = {
+        "status": "optimal" if proved else result.status,
+        "bound": bound,
+        "gap": gap,
+        "time": sum(own.time for own, _ in ended),
+    }
+    return found.reshape(len(found), len(net.domains)), info
+
+
+def _gap(cost: float, bound: float) -> float:
+    """Returns |cost - bound| / max(|cost|, |bound|)."""
+    largest = max(abs(cost), abs(bound))
+    return abs(cost - bound) / largest if largest and cost > bound else 0.0
 
 
 def _starts(states: Any, labels: Sequence[Hashable], indices: Any) -> list[dict[int, int]]:
@@ -111,8 +159,13 @@ class FangsSampler(_Base, dimod.Sampler):  # type: ignore[misc]
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``.
             threads: number of CPU threads.
             heuristic: a heuristic that joins the portfolio.
+            num_reads: number of runs, with the seeds from ``seed`` on, which share ``time_limit``; ``rounds`` limits
+                each. The samples are then the best one of each run.
+
+        Raises:
+            Unsupported: ``num_sweeps`` and the like, which have no counterpart.
         """
-        parameters = {**self._options, **self.remove_unknown_kwargs(**parameters)}
+        parameters = self._known(parameters)
         labels = list(bqm.variables)
         if not labels:
             return dimod.SampleSet.from_samples_bqm(([[]], []), bqm, info={"bound": float(bqm.offset), "gap": 0.0})
@@ -144,7 +197,7 @@ class FangsDQMSampler(_Base):
 
     def sample_dqm(self, dqm: Any, **parameters: Any) -> Any:
         """Samples a model. The parameters are those of ``FangsSampler.sample``."""
-        parameters = {**self._options, **dimod.Sampler.remove_unknown_kwargs(self, **parameters)}
+        parameters = self._known(parameters)
         vectors = dqm.to_numpy_vectors(return_offset=True)
         labels = list(vectors.labels)
         if not labels:
@@ -187,7 +240,7 @@ class FangsCQMSampler(_Base):
         Raises:
             Unsupported: real variables, quadratic constraints of many variables, coefficients without a common unit.
         """
-        parameters = {**self._options, **dimod.Sampler.remove_unknown_kwargs(self, **parameters)}
+        parameters = self._known(parameters)
         labels = list(cqm.variables)
         values = [_values(cqm, label) for label in labels]
         places = {label: place for place, label in enumerate(labels)}

@@ -45,9 +45,22 @@ def test_parameters(rng):
     again = [FangsSampler().sample(bqm, rounds=5, seed=3, device="cpu").first.energy for _ in range(2)]
     assert again[0] == again[1]
     with pytest.warns(dimod.exceptions.SamplerUnknownArgWarning):
+        FangsSampler().sample(bqm, rounds=1, beta_range=[0, 1])
+    with pytest.raises(fangs.Unsupported, match="num_sweeps=7: .*rounds"):
         FangsSampler().sample(bqm, rounds=1, num_sweeps=7)
     with pytest.raises(ValueError, match="lacks"):
         FangsSampler().sample(bqm, initial_states={"nowhere": 1})
+
+
+def test_several_reads():
+    bqm = dimod.generators.gnp_random_bqm(40, 0.5, "SPIN", random_state=2)
+    found = FangsSampler().sample(bqm, rounds=2, num_reads=4, device="cpu")
+    assert len(found) == 4 and found.info["bound"] <= found.first.energy
+    alone = [FangsSampler().sample(bqm, rounds=2, seed=seed, device="cpu").first.energy for seed in (1, 2, 3, 4)]
+    assert list(found.record.energy) == sorted(alone)
+    dimod.testing.assert_sampleset_energies(found, bqm)
+    with pytest.raises(ValueError, match="num_reads=0"):
+        FangsSampler().sample(bqm, num_reads=0)
 
 
 def test_discrete_models_are_solved(rng):
