@@ -112,6 +112,18 @@ def test_all_solutions_below_the_upper_bound():
         assert {tuple(own) for _, own in found} == below and count == len(found) == len(below)
         assert found[-1] == (cost, values)
     assert problem(fangs.compat, ubinit=3).Solve(allSolutions=1)[2] == 1
+    assert problem(fangs.compat, ubinit=0.25).Solve(allSolutions=1) is None
+    square = CFN()
+    square.AddVariables(81, "cell", 1, 9)
+    groups = [[9 * row + column for column in range(9)] for row in range(9)]
+    groups += [[9 * row + column for row in range(9)] for column in range(9)]
+    groups += [[9 * (3 * a + b) + 3 * c + d for b in range(3) for d in range(3)] for a in range(3) for c in range(3)]
+    for group in groups:
+        square.AddAllDifferent(group)
+    square.MultipleAssign(range(9), [5, 3, 4, 6, 7, 8, 9, 1, 2])
+    values, _, count = square.Solve(allSolutions=1, timeLimit=TIME)
+    assert count == 1 and all({values[cell] for cell in group} == set(range(1, 10)) for group in groups)
+    assert values[:9] == [5, 3, 4, 6, 7, 8, 9, 1, 2]
 
 
 def test_symbolic_values_are_indices(capsys):

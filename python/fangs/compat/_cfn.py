@@ -133,6 +133,9 @@ class CFN(Building, Incremental):
         self._begin(timeLimit)
         if most and diversityBound:
             self._diverse(most, diversityBound, shown)
+        elif most == 1:
+            # local search finds one solution faster than the enumeration of all
+            self._improve(self._network(), shown, first=True)
         elif most:
             self._enumerate(most, shown)
         else:
@@ -278,9 +281,14 @@ class CFN(Building, Incremental):
         self._deadline = math.inf if self._left() == 0 else self._deadline
 
     def _improve(
-        self, network: Network, shown: int, target: float | None = None, start: npt.NDArray[np.int64] | None = None
+        self,
+        network: Network,
+        shown: int,
+        target: float | None = None,
+        start: npt.NDArray[np.int64] | None = None,
+        first: bool = False,
     ) -> None:
-        """Searches for the best solution; collects each improvement."""
+        """Searches for the best solution, or for any; collects each improvement."""
         seed = self.Option.seed if self.Option.seed >= 0 else time.time_ns() % 2**32
         run = network.solve(
             time=self._left(), seed=seed, target=target, reduce=self._reduce, warm_starts=start, device="cpu"
@@ -288,6 +296,9 @@ class CFN(Building, Incremental):
         for event in run:
             if event.kind == "solution" and event.solution is not None:
                 self._found(event.cost, event.solution, shown)
+                if first:
+                    run.stop()
+                    break
                 if self.Option.verbose >= 0:
                     print(f"New solution: {event.cost} ({event.source}, {event.time:.3f} seconds)")
         result = run.result()
