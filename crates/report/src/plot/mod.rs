@@ -1,8 +1,10 @@
-//! Convergence charts: the incumbents and bounds of one or several runs over time.
+//! Pictures: convergence charts, that is, the incumbents and bounds of one or several runs over time; policy graphs;
+//! distributions as bars.
 //!
 //! PNG and PDF are made from the same SVG, with an embedded font, so that text appears on machines without fonts.
 
 mod axis;
+mod bars;
 mod draw;
 mod legend;
 mod pdf;
@@ -10,6 +12,7 @@ mod policy;
 pub(super) mod style;
 mod svg;
 
+pub use bars::{Bar, Distribution, MOST_BARS, bars_svg};
 pub use policy::policy_svg;
 
 use super::ReplacedFile;
@@ -125,28 +128,37 @@ impl Chart {
 
     /// Returns the picture as PNG.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
-        let tree = self.tree()?;
-        let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or_else(|| internal(&"it has no size"))?;
-        let mut pixels =
-            tiny_skia::Pixmap::new(size.width(), size.height()).ok_or_else(|| internal(&"it has no size"))?;
-        let scale = tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE);
-        resvg::render(&tree, scale, &mut pixels.as_mut());
-        pixels.encode_png().map_err(|error| internal(&error))
+        png(&self.svg())
     }
 
     /// Returns the picture as PDF.
     pub fn pdf(&self) -> Result<Vec<u8>, Error> {
-        pdf::write(&self.tree()?).map_err(|error| internal(&error))
+        pdf(&self.svg())
     }
+}
 
-    /// Returns the parsed SVG, with text as outlines too.
-    fn tree(&self) -> Result<usvg::Tree, Error> {
-        let mut fonts = usvg::fontdb::Database::new();
-        fonts.load_font_data(FONT.to_vec());
-        fonts.set_sans_serif_family(FONT_FAMILY);
-        let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
-        usvg::Tree::from_str(&self.svg(), &options).map_err(|error| internal(&error))
-    }
+/// Converts a picture from SVG to PNG.
+fn png(svg: &str) -> Result<Vec<u8>, Error> {
+    let tree = tree(svg)?;
+    let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or_else(|| internal(&"it has no size"))?;
+    let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height()).ok_or_else(|| internal(&"it has no size"))?;
+    let scale = tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE);
+    resvg::render(&tree, scale, &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| internal(&error))
+}
+
+/// Converts a picture from SVG to PDF.
+fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
+    pdf::write(&tree(svg)?).map_err(|error| internal(&error))
+}
+
+/// Parses SVG, with text as outlines too.
+fn tree(svg: &str) -> Result<usvg::Tree, Error> {
+    let mut fonts = usvg::fontdb::Database::new();
+    fonts.load_font_data(FONT.to_vec());
+    fonts.set_sans_serif_family(FONT_FAMILY);
+    let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
+    usvg::Tree::from_str(svg, &options).map_err(|error| internal(&error))
 }
 
 fn internal(what: &dyn std::fmt::Display) -> Error {
@@ -191,10 +203,15 @@ impl PictureFile {
 
     /// Draws the chart. Waits for a pipe's reader until the stop flag is set.
     pub fn save(&mut self, chart: &Chart, stop: &Stop) -> Result<(), Error> {
+        self.save_svg(chart.svg(), stop)
+    }
+
+    /// Writes a picture that is given as SVG. Waits for a pipe's reader until the stop flag is set.
+    pub fn save_svg(&mut self, svg: String, stop: &Stop) -> Result<(), Error> {
         let content = match self.kind {
-            Kind::Svg => chart.svg().into_bytes(),
-            Kind::Png => chart.png()?,
-            Kind::Pdf => chart.pdf()?,
+            Kind::Svg => svg.into_bytes(),
+            Kind::Png => png(&svg)?,
+            Kind::Pdf => pdf(&svg)?,
         };
         self.file.write_to_end(content, stop)
     }
