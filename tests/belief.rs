@@ -162,7 +162,8 @@ fn networks_of_competitions_have_their_sums() {
         let network = read(path);
         let mut evidence = Evidence::default();
         if evid.is_file() {
-            evidence.values = read_evidence(&evid, &network.variables, &Stop::new()).expect("evidence").pairs;
+            evidence.values =
+                read_evidence(&evid, &network.variables, &Stop::new()).expect("evidence").observations.pairs();
         }
         let found = compute(&network, &evidence, &Options::default(), &Stop::new()).expect("it fits");
         let allowed = 2e-14 * f64::abs(ln_z) + found.error_bound;

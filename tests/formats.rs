@@ -398,7 +398,8 @@ fn instances_have_the_sizes_of_their_manifest() {
 fn check_evidence(path: &Path, network: &Network) {
     let evidence = path.with_extension("evid");
     if evidence.is_file() {
-        let pairs = fangs_formats::read_evidence(&evidence, network.variables(), &Stop::new()).unwrap().pairs;
+        let pairs =
+            fangs_formats::read_evidence(&evidence, network.variables(), &Stop::new()).unwrap().observations.pairs();
         network.clone().observe(&pairs).unwrap();
     }
 }

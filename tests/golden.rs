@@ -80,7 +80,8 @@ fn no_bound_cuts_off_a_published_value() -> Result<(), Error> {
         // unsupported formats and global functions are refused, others are read
         let Ok(mut network) = read(&file, graph.then_some(best as u32)) else { continue };
         if let Some(evidence) = row[more].split(',').find(|name| name.ends_with(".evid")) {
-            let observed = formats::read_evidence(&folder.join(evidence), network.variables(), &Stop::new())?.pairs;
+            let observed =
+                formats::read_evidence(&folder.join(evidence), network.variables(), &Stop::new())?.observations.pairs();
             network.observe(&observed)?;
         }
         let misread = MISREAD.iter().find(|(file, _)| *file == row[path]).map(|(_, optimum)| *optimum);

@@ -33,6 +33,8 @@ __version__: str
 _Path: TypeAlias = str | PathLike[str]
 #: A variable: its name or its index.
 _Key: TypeAlias = str | int
+# a mapping, a list of "NAME=VALUE", or the path of a file
+_Evidence: TypeAlias = Mapping[Any, Any] | Sequence[str] | _Path
 #: A value: its name or its index.
 _Value: TypeAlias = str | int
 _Scope: TypeAlias = Iterable[_Key] | npt.NDArray[np.integer[Any]]
@@ -298,7 +300,7 @@ class Network:
         """
     def marginals(
         self,
-        evidence: Mapping[Any, Any] | None = None,
+        evidence: _Evidence | None = None,
         *,
         variables: Sequence[_Key] | None = None,
         temperature: float = 1.0,
@@ -312,7 +314,7 @@ class Network:
         c has the potential exp(-c / temperature), or, if the network is maximised, a value v has exp(v / temperature).
 
         Args:
-            evidence: values of some variables.
+            evidence: values of some variables, in any form that ``read`` takes.
             variables: the variables whose posteriors are wanted; all if None.
             temperature: the divisor of costs.
             memory: bytes that tables may take; half of free memory if None.
@@ -322,7 +324,7 @@ class Network:
     def marginal_map(
         self,
         variables: Sequence[_Key],
-        evidence: Mapping[Any, Any] | None = None,
+        evidence: _Evidence | None = None,
         *,
         temperature: float = 1.0,
         memory: int | None = None,
@@ -333,7 +335,7 @@ class Network:
 
         Args:
             variables: the variables that are maximised.
-            evidence: values of some other variables.
+            evidence: values of some other variables, in any form that ``read`` takes.
             temperature: the divisor of costs.
             memory: bytes that tables may take; half of free memory if None.
             time: seconds after which the best values found and bounds are returned if tables do not fit; without a
@@ -764,7 +766,7 @@ class Decision:
 def read(
     path: _Path,
     *,
-    evidence: Mapping[Any, Any] | _Path | None = None,
+    evidence: _Evidence | None = None,
     format: str | None = None,
     colors: int | None = None,
     precision: int | None = None,
@@ -773,7 +775,8 @@ def read(
 
     Args:
         path: the file.
-        evidence: values of some variables, by name or index, or a file of them.
+        evidence: values of some variables, by name or index: a mapping, a list of ``"NAME=VALUE"``, or the path of an
+            evidence file. Two values of a variable are an error.
         format: the format; by the file's name if None.
         colors: the number of colors of a graph.
         precision: decimal digits that real numbers keep.
@@ -788,7 +791,7 @@ def reads(
     format: str,
     *,
     name: str = "text",
-    evidence: Mapping[Any, Any] | _Path | None = None,
+    evidence: _Evidence | None = None,
     colors: int | None = None,
     precision: int | None = None,
 ) -> Network:

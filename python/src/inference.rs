@@ -16,7 +16,7 @@ use fangs_model::model::Network as Model;
 use fangs_search::{Clock, seek};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyMapping};
+use pyo3::types::{PyDict, PyIterator};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -104,7 +104,7 @@ impl Network {
     fn marginals(
         &self,
         py: Python<'_>,
-        evidence: Option<&Bound<'_, PyMapping>>,
+        evidence: Option<&Bound<'_, PyAny>>,
         variables: Option<Vec<Bound<'_, PyAny>>>,
         temperature: f64,
         memory: Option<u64>,
@@ -112,7 +112,7 @@ impl Network {
         device: &str,
     ) -> PyResult<Marginals> {
         let network = self.built(py)?;
-        let (evidence, options) = asked(&network, evidence, memory)?;
+        let (evidence, options) = asked(py, &network, evidence, memory)?;
         let names = Names::new(network.variables());
         let wanted = variables.map(|all| all.iter().map(|key| names.variable(key)).collect()).transpose()?;
         let device = one_device(device)?;
@@ -164,13 +164,13 @@ impl Network {
         &self,
         py: Python<'_>,
         variables: Vec<Bound<'_, PyAny>>,
-        evidence: Option<&Bound<'_, PyMapping>>,
+        evidence: Option<&Bound<'_, PyAny>>,
         temperature: f64,
         memory: Option<u64>,
         time: Option<f64>,
     ) -> PyResult<LargestSum> {
         let network = self.built(py)?;
-        let (evidence, options) = asked(&network, evidence, memory)?;
+        let (evidence, options) = asked(py, &network, evidence, memory)?;
         let names = Names::new(network.variables());
         let wanted: Vec<u32> = variables.iter().map(|key| names.variable(key)).collect::<PyResult<_>>()?;
         let (stop, limit) = (Stop::new(), time.map(duration).transpose()?.flatten());
@@ -240,14 +240,15 @@ impl LargestSum {
 
 /// Returns the evidence by index, and options with a limit on memory.
 fn asked(
+    py: Python<'_>,
     network: &fangs_model::model::Network,
-    evidence: Option<&Bound<'_, PyMapping>>,
+    evidence: Option<&Bound<'_, PyAny>>,
     memory: Option<u64>,
 ) -> PyResult<(Evidence, Options)> {
     let names = Names::new(network.variables());
     let mut found = Evidence::default();
     if let Some(evidence) = evidence {
-        found.values = names.pairs(evidence)?;
+        found.values = names.observations(py, evidence)?.pairs();
     }
     let memory = memory.unwrap_or_else(|| memory::available() / 2);
     Ok((found, Options::default().with(|options| options.memory = Some(memory))))

@@ -1,34 +1,36 @@
 //! Variables and values by name or index, and assignments of some or all of them.
 
-use crate::error::usage;
+use crate::error::{raised, usage, warn};
 use crate::tables::integers;
-use fangs_model::model::{Network, Variable};
+use fangs_base::stop::Stop;
+use fangs_formats::read_evidence;
+use fangs_model::model::{self, Network, Observation, Observations, Unknown, Variable};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyString};
-use std::collections::HashMap;
+use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+use std::path::PathBuf;
 
-/// The variables of a network, and the indices of those with names.
+/// The variables of a network, found by names and indices that Python gives.
 pub struct Names<'a> {
     variables: &'a [Variable],
-    places: HashMap<&'a str, u32>,
+    names: model::Names<'a>,
+}
+
+/// Returns the exception of a name that does not exist.
+fn unknown(error: Unknown) -> PyErr {
+    usage(error.to_string())
 }
 
 impl<'a> Names<'a> {
     pub fn new(variables: &'a [Variable]) -> Self {
-        let named = (0..).zip(variables);
-        Names { variables, places: named.filter_map(|(place, own)| Some((own.name.as_deref()?, place))).collect() }
+        Names { variables, names: model::Names::new(variables) }
     }
 
-    /// Returns a variable by its name or index; one without a name is also called `x` and its index.
+    /// Returns a variable by its name or index.
     pub fn variable(&self, key: &Bound<'_, PyAny>) -> PyResult<u32> {
         let n = self.variables.len();
         if let Ok(name) = key.cast::<PyString>() {
-            let name = name.to_str()?;
-            let index = || name.strip_prefix('x')?.parse::<u32>().ok();
-            let unnamed = |v: &u32| self.variables.get(*v as usize).is_some_and(|variable| variable.name.is_none());
-            let found = self.places.get(name).copied().or_else(|| index().filter(unnamed));
-            return found.ok_or_else(|| usage(format!("there is no variable `{}`", name.escape_debug())));
+            return self.names.variable(name.to_str()?).map_err(unknown);
         }
         let index: i64 = key.extract().map_err(|_| usage(format!("a variable is a name or an index, not {key}")))?;
         let found = u32::try_from(index).ok().filter(|&index| (index as usize) < n);
@@ -45,28 +47,40 @@ impl<'a> Names<'a> {
 
     /// Returns a value of a variable by its name or index.
     pub fn value(&self, variable: u32, key: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let Variable { domain, values, .. } = &self.variables[variable as usize];
+        let domain = self.variables[variable as usize].domain;
         if let Ok(name) = key.cast::<PyString>() {
-            let name = name.to_str()?;
-            let named = values.iter().flatten().position(|own| **own == *name).map(|place| place as u32);
-            let index = || name.parse().ok().filter(|value| value < domain && values.is_none());
-            return named.or_else(index).ok_or_else(|| {
-                let known =
-                    values.as_deref().map_or_else(|| format!("0 to {}", domain - 1), |values| values.join(", "));
-                let what = format!("{} has no value `{}`", self.name(variable), name.escape_debug());
-                usage(format!("{what}: its values are {known}"))
-            });
+            return self.names.value(variable, name.to_str()?).map_err(unknown);
         }
         let index: i64 = key.extract().map_err(|_| usage(format!("a value is a name or an index, not {key}")))?;
-        let found = u32::try_from(index).ok().filter(|value| value < domain);
+        let found = u32::try_from(index).ok().filter(|&value| value < domain);
         found.ok_or_else(|| usage(format!("{} has no value {index}: 0 to {}", self.name(variable), domain - 1)))
     }
 
     fn name(&self, variable: u32) -> String {
-        match &self.variables[variable as usize].name {
-            Some(name) => name.to_string(),
-            None => format!("x{variable}"),
+        self.names.name(variable)
+    }
+
+    /// Returns the observations of evidence: a mapping, a list of `NAME=VALUE`, or a file.
+    pub fn observations(&self, py: Python<'_>, evidence: &Bound<'_, PyAny>) -> PyResult<Observations> {
+        let mut seen = Observations::default();
+        if let Ok(mapping) = evidence.cast::<PyMapping>() {
+            for (variable, value) in self.pairs(mapping)? {
+                let origin = format!("evidence {}", self.name(variable));
+                seen.add(Observation { variable, value, origin }).map_err(|other| {
+                    let [own, known] = [value, other.value].map(|value| self.names.value_name(variable, value));
+                    usage(format!("evidence: {} cannot be {own} and {known}", self.name(variable)))
+                })?;
+            }
+        } else if evidence.is_instance_of::<PyList>() || evidence.is_instance_of::<PyTuple>() {
+            let texts: Vec<String> = evidence.extract()?;
+            texts.iter().try_for_each(|text| seen.observe(&self.names, text)).map_err(raised)?;
+        } else {
+            let path: PathBuf = evidence.extract()?;
+            let found = read_evidence(&path, self.variables, &Stop::new()).map_err(raised)?;
+            warn(py, &found.warnings)?;
+            seen = found.observations;
         }
+        Ok(seen)
     }
 
     /// Returns the variables and values of a mapping.

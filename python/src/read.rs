@@ -9,27 +9,23 @@ use fangs_base::stop::Stop;
 use fangs_formats::{self as formats, Format, ReadOptions, Source};
 use fangs_model::model;
 use pyo3::prelude::*;
-use pyo3::types::{PyMapping, PyString};
+use pyo3::types::PyString;
 use std::path::PathBuf;
 
-/// Fixes variables of a network to observed values: pairs by name, or a file of them.
+/// Fixes variables of a network to observed values. Warns if a function excludes them.
 pub fn observe(
     py: Python<'_>,
     network: model::Network,
     evidence: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<model::Network> {
     let Some(evidence) = evidence else { return Ok(network) };
-    let (mut network, stop) = (network, Stop::new());
-    let pairs = match evidence.cast::<PyMapping>() {
-        Ok(mapping) => Names::new(network.variables()).pairs(mapping)?,
-        Err(_) => {
-            let path: PathBuf = evidence.extract()?;
-            let found = formats::read_evidence(&path, network.variables(), &stop).map_err(raised)?;
-            warn(py, &found.warnings)?;
-            found.pairs
-        }
-    };
-    formats::observe(&mut network, &pairs, &stop).map_err(raised)?;
+    let mut network = network;
+    let seen = Names::new(network.variables()).observations(py, evidence)?;
+    if let Some(found) = seen.impossible_in(&network) {
+        let names = model::Names::new(network.variables());
+        warn(py, &[found.message(&names, network.function_name(found.function))])?;
+    }
+    formats::observe(&mut network, &seen.pairs(), &Stop::new()).map_err(raised)?;
     Ok(network)
 }
 

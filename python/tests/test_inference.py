@@ -203,3 +203,41 @@ def test_info():
     info = fangs.read(ROOT / "examples" / "potts-20x20.wcsp").info()
     assert info["variables"] == 400 and info["induced_width"] >= 15 and not info["infeasible"]
     assert sum(info["functions_of_arity"]) == info["functions"]
+
+
+GARDEN = """network garden {}
+variable rain { type discrete [ 2 ] { no, yes }; }
+variable wet { type discrete [ 2 ] { no, yes }; }
+probability ( rain ) { table 0.75, 0.25; }
+probability ( wet | rain ) { (no) 1.0, 0.0; (yes) 0.25, 0.75; }
+"""
+
+
+def test_evidence_has_three_forms_and_one_meaning(tmp_path):
+    file = tmp_path / "garden.evid"
+    file.write_text("wet=no\n")
+    forms = [{"wet": "no"}, {1: 0}, ["wet=no"], ("1=0",), str(file), file]
+    net = fangs.reads(GARDEN, "bif")
+    for evidence in forms:
+        found = net.marginals(evidence)
+        assert found.ln_z == pytest.approx(math.log(0.75 + 0.25 * 0.25))
+        assert net.marginal_map(["rain"], evidence).ln_value == pytest.approx(math.log(0.75))
+        observed = fangs.reads(GARDEN, "bif", evidence=evidence)
+        assert observed.solve(rounds=5).result().assignment == {"rain": "no", "wet": "no"}
+    for evidence, words in [
+        ({"wett": "no"}, "did you mean `wet`"),
+        ({"wet": "nno"}, "did you mean `no`"),
+        (["wet=maybe"], "its values are no, yes"),
+        (["wet=no", "1=yes"], "wet is observed already, wet=no at --observe wet=no"),
+        ({"wet": "no", 1: "yes"}, "wet cannot be yes and no"),
+        (["wet"], "NAME=VALUE"),
+    ]:
+        with pytest.raises(fangs.UsageError, match=words):
+            net.marginals(evidence)
+        with pytest.raises(fangs.UsageError, match=words):
+            fangs.reads(GARDEN, "bif", evidence=evidence)
+    file.write_text("rain=no\nwet=mist\n")
+    with pytest.raises(fangs.ParseError, match="garden.evid:2:1"):
+        net.marginals(file)
+    with pytest.warns(UserWarning, match="impossible evidence: function 1 excludes rain=no, wet=yes"):
+        fangs.reads(GARDEN, "bif", evidence=["rain=no", "wet=yes"])

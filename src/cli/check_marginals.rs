@@ -9,7 +9,7 @@ use fangs_base::files::{self, LARGEST_TEXT};
 use fangs_base::terminal::{self, line};
 use fangs_check::{MarginalsCheck, MarginalsClaim, check_marginals};
 use fangs_formats as formats;
-use fangs_model::model::Potentials;
+use fangs_model::model::{Names, Potentials};
 use fangs_report::text::counted;
 use serde::Serialize;
 use serde_json::{Deserializer, Map, Value};
@@ -30,7 +30,8 @@ pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<
     let potentials =
         formats::read_potentials(input.source(), Some(input.format()), input.options(), temperature, stop)?;
     console.warn_of(&potentials.warnings);
-    let given = input.evidence(&potentials.variables, stop)?;
+    let given = input.evidence().of(&potentials.variables, console, stop)?;
+    let names = Names::new(&potentials.variables);
     activity.step("summing");
     let mut checked = Vec::new();
     for (place, object) in objects.iter().enumerate() {
@@ -39,15 +40,15 @@ pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<
             Error::Refused(what) => Error::Refused(format!("{name}, object {}: refused: {what}", place + 1)),
             other => other,
         };
-        let claim = claim(object, &potentials).map_err(prefixed)?;
+        let claim = claim(object, &potentials, &names).map_err(prefixed)?;
         if let Some(given) = &given {
             let sorted = |mut pairs: Vec<(u32, u32)>| {
                 pairs.sort_unstable();
                 pairs.dedup();
                 pairs
             };
-            if sorted(given.pairs.clone()) != sorted(claim.values.clone()) {
-                let what = "it states other evidence than --evidence".to_string();
+            if sorted(given.pairs()) != sorted(claim.values.clone()) {
+                let what = "it states other evidence than --evidence and --observe".to_string();
                 return Err(prefixed(Error::Refused(what)));
             }
         }
@@ -58,7 +59,7 @@ pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<
 }
 
 /// Returns the claims that an object of `fangs marginals` makes.
-fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<MarginalsClaim, Error> {
+fn claim(object: &Map<String, Value>, potentials: &Potentials, names: &Names<'_>) -> Result<MarginalsClaim, Error> {
     let wrong = |what: &str| Error::Usage(format!("expected an object of `fangs marginals --json`: {what}"));
     let map = |key: &str| match object.get(key) {
         None | Some(Value::Null) => Ok(Map::new()),
@@ -73,13 +74,13 @@ fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<Margina
     if !at_least && !matches!(status, "exact" | "impossible evidence") {
         return Err(wrong("its status is neither `exact` nor `impossible evidence`, nor has it an `assignment`"));
     }
-    let (mut evidence, soft) = (of_object(&map("evidence")?, potentials)?, of_object(&map("soft")?, potentials)?);
+    let of = |object: &Map<String, Value>| of_object(object, potentials, names);
+    let (mut evidence, soft) = (of(&map("evidence")?)?, of(&map("soft")?)?);
     // for marginal MAP, the sum at its values is recomputed
-    evidence.values.extend(of_object(&assignment, potentials)?.values);
+    evidence.values.extend(of(&assignment)?.values);
     let mut posteriors = Vec::new();
     for (name, values) in &map("marginals")? {
-        let variable = potentials.find_variable(name);
-        let variable = variable.ok_or_else(|| wrong(&format!("there is no variable `{name}`")))?;
+        let variable = names.variable(name).map_err(|error| wrong(&error.to_string()))?;
         let values: Option<Vec<f64>> = values.as_array().and_then(|all| all.iter().map(Value::as_f64).collect());
         posteriors.push((variable, values.ok_or_else(|| wrong(&format!("`{name}` has no list of numbers")))?));
     }

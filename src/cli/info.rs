@@ -13,7 +13,7 @@ use fangs_elimination::elimination::{Limits, Plan, Slices};
 use fangs_elimination::order::{Method, Order, TreeSize, best_order, restarts};
 use fangs_formats::{self as formats, Format};
 use fangs_marginals::{Evidence, Options, Prepared, Tree};
-use fangs_model::model::{FORBIDDEN, Number, Problem};
+use fangs_model::model::{FORBIDDEN, Number, Observations, Problem};
 use fangs_report::seconds;
 use fangs_report::text::{counted, grouped, sense};
 use fangs_search::Clock;
@@ -115,7 +115,7 @@ fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit
         maximise: network.units().maximise,
         objective: network.objective(),
         precision_slack: network.units().precision_slack(None),
-        observed,
+        observed: observed.as_ref().map(|seen| seen.list().len()),
         domains: Domains::of(network.domains()),
         density: own_density,
         network: Size::of(&network),
@@ -129,7 +129,7 @@ fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit
         pseudo_trees,
         memory: config.memory,
         eliminations,
-        marginals: tree(config, stop)?,
+        marginals: tree(config, observed.as_ref(), stop)?,
         load_s,
         time_s: seconds(clock.seconds()),
     };
@@ -139,15 +139,15 @@ fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit
 
 /// Returns the bucket tree of sums over all assignments, for a file of potentials. Reads the file again for its exact
 /// numbers.
-fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
+fn tree(config: &Config, seen: Option<&Observations>, stop: &Stop) -> Result<Option<Tree>, Error> {
     let input = &config.input;
     if !matches!(input.format(), Format::Uai | Format::Lg | Format::Bif) || input.path().is_none() {
         return Ok(None);
     }
     let potentials = formats::read_potentials(input.source(), Some(input.format()), input.options(), None, stop)?;
     let mut evidence = Evidence::default();
-    if let Some(given) = input.evidence(&potentials.variables, stop)? {
-        evidence.values = given.pairs;
+    if let Some(seen) = seen {
+        evidence.values = seen.pairs();
     }
     Ok(Some(Prepared::new(&potentials, &evidence, &Options::default(), stop)?.tree()))
 }

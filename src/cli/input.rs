@@ -1,13 +1,13 @@
 //! Options of all commands that read a network.
 
+use super::evidence::EvidenceFlags;
 use super::output::Files;
 use super::{help, values};
 use clap::Args;
 use fangs_base::Error;
 use fangs_base::stop::{Cause, Stop};
-use fangs_base::terminal;
-use fangs_formats::{self as formats, Evidence, Format, Graph, ReadOptions, Source, Vartype};
-use fangs_model::model::{Network, Share, Variable};
+use fangs_formats::{self as formats, Format, Graph, ReadOptions, Source, Vartype};
+use fangs_model::model::{Network, Observations, Share};
 use fangs_report::Console;
 use std::path::{Path, PathBuf};
 
@@ -28,12 +28,8 @@ pub struct InputFlags {
     /// Values of the variables of a .coo without a header: binary (0, 1) or spin (-1, +1) [default: by its header]
     #[arg(long, value_name = "KIND", help_heading = help::INPUT)]
     vartype: Option<Vartype>,
-    /// Fix variables to the values that this evidence file observes [default: none]
-    #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
-    evidence: Option<PathBuf>,
-    /// Fix variables to values, by names or indices: A=x,B=y; may be repeated [default: none]
-    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = help::INPUT)]
-    observe: Vec<String>,
+    #[command(flatten)]
+    evidence: EvidenceFlags,
 }
 
 impl InputFlags {
@@ -51,9 +47,7 @@ pub struct Input {
     parts: Vec<Source>,
     format: Format,
     options: ReadOptions,
-    evidence: Option<PathBuf>,
-    /// Observations of the command line, besides the evidence file.
-    observe: Vec<String>,
+    evidence: EvidenceFlags,
 }
 
 impl TryFrom<InputFlags> for Input {
@@ -80,7 +74,7 @@ impl Input {
             }
         };
         // checked before any output is created
-        for path in [source_path(&source), flags.evidence.as_deref()].into_iter().flatten() {
+        for path in [source_path(&source), flags.evidence.path()].into_iter().flatten() {
             let cannot = |source| Error::Unreadable { path: path.into(), source };
             if std::fs::metadata(path).map_err(cannot)?.is_dir() {
                 return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
@@ -89,9 +83,8 @@ impl Input {
         let options = ReadOptions::default()
             .with(|options| (options.precision, options.colors) = (flags.precision, flags.colors))
             .with(|options| options.vartype = flags.vartype);
-        let (evidence, observe) = (flags.evidence, flags.observe);
-        let input = Input { source, parts: Vec::new(), format, options, evidence, observe };
-        if input.is_graph() && (input.evidence.is_some() || !input.observe.is_empty()) {
+        let input = Input { source, parts: Vec::new(), format, options, evidence: flags.evidence };
+        if input.is_graph() && !input.evidence.is_empty() {
             return Err(Error::Usage("--evidence and --observe of a .col graph need --colors".into()));
         }
         Ok(input)
@@ -129,15 +122,14 @@ impl Input {
 
     /// Reads the part of the network that one of several processes holds.
     pub fn load_share(&self, share: Share, stop: &Stop) -> Result<Network, Error> {
-        if self.evidence.is_some() || !self.observe.is_empty() {
+        if !self.evidence.is_empty() {
             return Err(Error::Usage("a network is read in parts without --evidence and --observe".into()));
         }
         formats::read_share(&self.source, self.format, share, stop)
     }
 
-    /// Reads the network and applies the evidence. Returns the number of observed variables too, or `None` if no
-    /// evidence is given.
-    pub fn load_observed(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
+    /// Reads the network and applies the evidence. Returns the observations too, or `None` if no evidence is given.
+    pub fn load_observed(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<Observations>), Error> {
         let read = match self.parts[..] {
             [] => formats::read(&self.source, Some(self.format), &self.options, stop),
             _ => {
@@ -152,45 +144,18 @@ impl Input {
             error => error,
         })?;
         console.warn_of(network.warnings());
-        let Some(Evidence { pairs, warnings }) = self.evidence(network.variables(), stop)? else {
-            return Ok((network, None));
-        };
-        console.warn_of(&warnings);
-        formats::observe(&mut network, &pairs, stop)?;
-        let observed = match pairs.len() {
-            0 => "no evidence in it: no variable is observed".into(),
-            1 => "evidence applied to 1 variable".into(),
-            n => format!("evidence applied to {n} variables"),
-        };
-        let source = self.evidence.as_deref().map_or("--observe".into(), terminal::path);
-        console.tell(&format!("{source}: {observed}"));
-        Ok((network, Some(pairs.len())))
+        let seen = self.evidence.apply(&mut network, console, stop)?;
+        Ok((network, seen))
     }
 
-    /// Returns what the evidence file and the command line observe of these variables; `None` if neither is given.
-    pub fn evidence(&self, variables: &[Variable], stop: &Stop) -> Result<Option<Evidence>, Error> {
-        let read = self.evidence.as_deref().map(|path| formats::read_evidence(path, variables, stop)).transpose()?;
-        if read.is_none() && self.observe.is_empty() {
-            return Ok(None);
-        }
-        let mut evidence = read.unwrap_or(Evidence { pairs: Vec::new(), warnings: Vec::new() });
-        for text in &self.observe {
-            let (variable, value) = formats::observed(text, variables)?;
-            match evidence.pairs.iter().find(|(known, _)| *known == variable) {
-                None => evidence.pairs.push((variable, value)),
-                Some((_, known)) if *known == value => {}
-                Some((_, known)) => {
-                    let what = format!("the variable is observed already, with value {known}");
-                    return Err(Error::Usage(format!("--observe {}: {what}", terminal::line(text))));
-                }
-            }
-        }
-        Ok(Some(evidence))
+    /// Returns the evidence.
+    pub fn evidence(&self) -> &EvidenceFlags {
+        &self.evidence
     }
 
     /// Like [`load_observed`](Self::load_observed), but reads with all threads of the pool that
     /// [`use_threads`](super::values::use_threads) creates.
-    pub fn load_by_all(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
+    pub fn load_by_all(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<Observations>), Error> {
         rayon::scope(|_| self.load_observed(console, stop))
     }
 
@@ -224,7 +189,7 @@ impl Input {
         let parts = self.parts.iter().filter_map(source_path);
         let files =
             parts.into_iter().try_fold(files, |files, path| files.reads("a part of the problem", Some(path)))?;
-        files.reads("--evidence", self.evidence.as_deref())
+        self.evidence.files(files)
     }
 
     /// Returns the path of the network's file; `None` for standard input.

@@ -4,6 +4,7 @@ pub mod cases;
 mod curves;
 mod flags;
 mod report;
+mod table;
 
 use super::output::{as_usage, print_json, print_report};
 use super::{Exit, signals, values, worker};
@@ -16,8 +17,8 @@ use fangs_elimination::elimination::Gpu;
 use fangs_elimination::order::Ordering;
 use fangs_formats as formats;
 use fangs_marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
-use fangs_model::model::Potentials;
-use fangs_report::{Console, OutputContext, Recorder, ReplacedFile, seconds};
+use fangs_model::model::{Names, Potentials};
+use fangs_report::{Console, OutputContext, Recorder, ReplacedFile, Verbosity, seconds};
 use fangs_search::{Clock, seek};
 pub use flags::{Config, MarginalsFlags};
 use rayon::prelude::*;
@@ -26,6 +27,7 @@ use serde::Serialize;
 use std::f64::consts::LN_10;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use table::Files;
 
 /// Cases per thread that are read before the first of them are printed.
 const BATCH: usize = 16;
@@ -47,11 +49,11 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     config.activity.step("reading");
     let console = Console::new(config.verbosity).progress(&config.activity, started, config.time);
     let context = OutputContext { instance: config.input.name(), ..OutputContext::default() };
-    let path = |name| config.csv.clone().filter(|_| name == "csv");
+    let path = |name| config.bounds_csv.clone().filter(|_| name == "csv");
     let recorder = as_usage(Recorder::new(console.clone()).open(path, &context))?;
     let curves = Curves::new(recorder, clock.clone());
     let curves: Told = Arc::new(Mutex::new(Some(curves)));
-    let printed = Printed::default();
+    let printed = Printed::new(&config, &stop)?;
     let work = {
         let (config, stop, clock, curves) = (config.clone(), stop.clone(), clock.clone(), curves.clone());
         let printed = printed.clone();
@@ -86,12 +88,12 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             report.assignment = told(&curves).as_ref().and_then(|curves| curves.assignment().cloned());
             report.checked = report.assignment.as_ref().map(|_| false);
             let exit = if last.is_some() { Exit::Done } else { Exit::NoSolution };
-            if config.cases.is_none() { printed.print(&report, config.json, exit) } else { Ok(exit) }
+            if config.cases.is_none() { printed.print(&report, config.json, exit) } else { Ok(printed.end_cases(exit)) }
         }
         ended => ended,
     };
     let has_rows = told(&curves).take().is_none_or(|curves| curves.finish(&stop));
-    ended.map(|exit| exit.written(has_rows || config.csv.is_none()))
+    ended.map(|exit| exit.written(has_rows || config.bounds_csv.is_none()))
 }
 
 /// The bounds so far, shared with the thread at work; `None` once the run has ended.
@@ -101,21 +103,69 @@ fn told(curves: &Told) -> MutexGuard<'_, Option<Curves>> {
     curves.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The exit code of the printed report, or `None` if none was printed. The thread at work prints it, or the command if
-/// that thread does not end in time. The lock makes others wait for a report that is being printed.
-#[derive(Clone, Default)]
-struct Printed(Arc<Mutex<Option<Exit>>>);
+/// The printed report and the files beside it. The thread at work prints it, or the command if that thread does not end
+/// in time. The lock makes others wait for a report that is being printed.
+#[derive(Clone)]
+struct Printed {
+    outputs: Arc<Mutex<Outputs>>,
+    stop: Stop,
+}
+
+/// The exit code of the printed report, and the files, until they are complete.
+struct Outputs {
+    exit: Option<Exit>,
+    files: Option<Files>,
+}
 
 impl Printed {
-    /// Prints a report unless one was printed already. Returns the exit code of the printed report.
+    /// Opens the files.
+    fn new(config: &Config, stop: &Stop) -> Result<Self, Error> {
+        let files = Files::create(config.csv.as_deref(), config.plot.as_deref(), config.input.file_name())?;
+        Ok(Printed { outputs: Arc::new(Mutex::new(Outputs { exit: None, files: Some(files) })), stop: stop.clone() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Outputs> {
+        self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints a report and writes its files, unless one was printed already. Returns the exit code of the printed
+    /// report.
     fn print(&self, report: &Report<'_>, json: bool, exit: Exit) -> Result<Exit, Error> {
-        let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(exit) = *printed {
+        let mut outputs = self.lock();
+        if let Some(exit) = outputs.exit {
             return Ok(exit);
         }
-        *printed = Some(exit);
+        let files = outputs.files.take().unwrap_or_default();
+        let exit = exit.written(self.complete(files, Some(report)));
+        outputs.exit = Some(exit);
         print_report(report, json)?;
         Ok(exit)
+    }
+
+    /// Prints the line of a case, and adds its rows to the table.
+    fn print_case(&self, case: u64, report: Report<'_>) -> Result<(), Error> {
+        if let Some(files) = &mut self.lock().files {
+            files.push(&report, Some(case))?;
+        }
+        print_json(&Case { case, report })
+    }
+
+    /// Completes the files of all cases.
+    fn end_cases(&self, exit: Exit) -> Exit {
+        let files = self.lock().files.take().unwrap_or_default();
+        exit.written(self.complete(files, None))
+    }
+
+    /// Adds a report to the files and completes them. Returns whether they could be written; a failure is a warning.
+    fn complete(&self, mut files: Files, report: Option<&Report<'_>>) -> bool {
+        let pushed = report.map_or(Ok(()), |report| files.push(report, None));
+        match pushed.and_then(|()| files.finish(report, &self.stop)) {
+            Ok(()) => true,
+            Err(error) => {
+                Console::new(Verbosity::Quiet).warn(&error.to_string());
+                false
+            }
+        }
     }
 }
 
@@ -181,12 +231,11 @@ impl Work {
         let device = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
         let (potentials, evidence) = config.input.load(console, stop)?;
         let order = config.order.resolve(potentials.domains.len(), stop)?;
-        let find = |name: &String| {
-            let found = potentials.find_variable(name);
-            found.ok_or_else(|| Error::Usage(format!("--variables: there is no variable `{name}`")))
-        };
-        let variables = config.variables.as_ref().map(|names| names.iter().map(find).collect()).transpose()?;
+        let named = |names: &Vec<String>| formats::variables_named("--variables", names, &potentials.variables);
+        let variables = config.variables.as_ref().map(named).transpose()?;
         let none = variables.as_ref().is_some_and(Vec::is_empty);
+        let drawn = variables.clone().unwrap_or_else(|| (0..potentials.domains.len() as u32).collect());
+        Files::refuse(config.plot.as_deref(), drawn.iter().map(|&v| potentials.domains[v as usize]))?;
         let asked = Asked { variables: variables.is_some(), none };
         let options = Options::default().with(|options| {
             (options.variables, options.order, options.memory) = (variables, order, Some(config.memory));
@@ -219,8 +268,8 @@ impl Work {
         if let Some(path) = &self.config.cases {
             return self.cases(Cases::open(path, &self.potentials)?, clock, stop);
         }
-        if let Some(path) = &self.config.maximize {
-            let variables = formats::read_variables(path, &self.potentials.variables, stop)?;
+        if let Some(maximised) = &self.config.maximize {
+            let variables = maximised.variables(&self.potentials.variables, stop)?;
             return self.maximize(&variables, curves, clock, stop);
         }
         self.config.activity.step("ordering");
@@ -373,17 +422,18 @@ impl Work {
         let options = self.options.clone().with(|options| options.order = Ordering::Given(whole.places()));
         let threads = rayon::current_num_threads();
         let share = self.config.memory / threads as u64;
+        let names = Names::new(&self.potentials.variables);
         let mut exit = Exit::Done;
         loop {
             let most = if whole.has_device() { DEVICE_BATCH } else { BATCH * threads };
             let mut batch = Vec::new();
             while batch.len() < most
-                && let Some(case) = cases.next(&self.potentials, stop)?
+                && let Some(case) = cases.next(&self.potentials, &names, stop)?
             {
                 batch.push(case);
             }
             if batch.is_empty() {
-                return Ok(exit);
+                return Ok(self.printed.end_cases(exit));
             }
             let (lines, own): (Vec<u64>, Vec<Evidence>) = batch.into_iter().unzip();
             let (done, trouble) = whole.run_cases(&self.potentials, &self.evidence, &own, stop)?;
@@ -394,7 +444,7 @@ impl Work {
             let mut cases = lines.into_iter().zip(own);
             for (found, case) in done.iter().zip(cases.by_ref()) {
                 let evidence = self.with_common(case.1);
-                print_json(&Case { case: case.0, report: self.report(&evidence, &whole, Some(found), clock) })?;
+                self.printed.print_case(case.0, self.report(&evidence, &whole, Some(found), clock))?;
             }
             let left: Vec<(u64, Evidence)> = cases.map(|(line, own)| (line, self.with_common(own))).collect();
             let solve = |(_, evidence): &(u64, Evidence), alone: bool| {
@@ -411,7 +461,7 @@ impl Work {
                 let solved = if solved.is_none() { solve(case, true)? } else { solved };
                 let Some((prepared, found, own)) = solved else { continue };
                 let report = self.report(&case.1, &prepared, found.as_ref(), clock);
-                print_json(&Case { case: case.0, report })?;
+                self.printed.print_case(case.0, report)?;
                 if exit == Exit::Done && own == Exit::NoSolution {
                     exit = own;
                 }

@@ -15,6 +15,7 @@ pub mod dcop;
 pub mod decide;
 pub mod devices;
 pub mod diff;
+mod evidence;
 pub mod explain;
 pub mod generate;
 pub mod guard;

@@ -1,5 +1,6 @@
 //! Options of the commands that read a product of potentials and evidence.
 
+use super::evidence::EvidenceFlags;
 use super::output::Files;
 use super::{help, values};
 use clap::Args;
@@ -27,16 +28,6 @@ pub struct PotentialsFlags {
     vartype: Option<Vartype>,
     #[command(flatten)]
     evidence: EvidenceFlags,
-}
-
-#[derive(Args, Debug)]
-pub struct EvidenceFlags {
-    /// Observe the values that this evidence file states [default: none]
-    #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
-    evidence: Option<PathBuf>,
-    /// Observe values, by names or indices: A=x,B=y; may be repeated [default: none]
-    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = help::INPUT)]
-    observe: Vec<String>,
     /// Weight the values of a variable by likelihoods, one for each: A=0.2:0.8; may be repeated [default: none]
     #[arg(long, value_name = "NAME=W:W", value_delimiter = ',', help_heading = help::INPUT)]
     soft: Vec<String>,
@@ -54,8 +45,7 @@ pub struct PotentialsInput {
     format: Option<Format>,
     options: ReadOptions,
     pub temperature: Option<f64>,
-    evidence: Option<PathBuf>,
-    observe: Vec<String>,
+    evidence: EvidenceFlags,
     soft: Vec<String>,
 }
 
@@ -63,14 +53,13 @@ impl TryFrom<PotentialsFlags> for PotentialsInput {
     type Error = Error;
 
     fn try_from(flags: PotentialsFlags) -> Result<Self, Error> {
-        let PotentialsFlags { file, format, temperature, vartype, evidence } = flags;
-        let EvidenceFlags { evidence, observe, soft } = evidence;
+        let PotentialsFlags { file, format, temperature, vartype, evidence, soft } = flags;
         let options = ReadOptions::default().with(|options| options.vartype = vartype);
         let source = Source::new(file);
         if let (Source::File(path), None) = (&source, format) {
             let _ = Format::of_path(path)?;
         }
-        Ok(PotentialsInput { source, format, options, temperature, evidence, observe, soft })
+        Ok(PotentialsInput { source, format, options, temperature, evidence, soft })
     }
 }
 
@@ -86,15 +75,8 @@ impl PotentialsInput {
             error => error,
         })?;
         console.warn_of(&potentials.warnings);
-        let mut evidence = Evidence::default();
-        if let Some(path) = &self.evidence {
-            let formats::Evidence { pairs, warnings } = formats::read_evidence(path, &potentials.variables, stop)?;
-            console.warn_of(&warnings);
-            evidence.values = pairs;
-        }
-        for text in &self.observe {
-            evidence.observe(&potentials, text)?;
-        }
+        let seen = self.evidence.of_potentials(&potentials, console, stop)?;
+        let mut evidence = Evidence { values: seen.pairs(), weights: Vec::new() };
         for text in &self.soft {
             evidence.weigh(&potentials, text)?;
         }
@@ -108,11 +90,20 @@ impl PotentialsInput {
             Source::Stdin => files.stream("standard input", std::io::stdin(), false),
             Source::File(path) => files.reads("the network", Some(path))?,
         };
-        files.reads("--evidence", self.evidence.as_deref())
+        self.evidence.files(files)
     }
 
     /// Returns the name of the network in messages.
     pub fn name(&self) -> String {
         self.source.to_string()
+    }
+
+    /// Returns the file's name without its folder.
+    pub fn file_name(&self) -> String {
+        let name = match &self.source {
+            Source::File(path) => path.file_name(),
+            Source::Stdin => None,
+        };
+        name.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned())
     }
 }

@@ -1,6 +1,8 @@
 //! `fangs solve`: searches for solutions and proves bounds.
 
 mod parts;
+mod probability;
+mod solved;
 
 use super::input::{Input, InputFlags};
 use super::long_runs::{LongRunFlags, Widths};
@@ -16,13 +18,14 @@ use fangs_check as check;
 use fangs_device::{Choice, Opening};
 use fangs_formats::{self as formats, Graph};
 use fangs_heuristics::ValueHeuristic;
-use fangs_model::model::{Network, Number};
+use fangs_model::model::{Network, Number, Observations};
 use fangs_report::{
     self as record, CheckpointFile, Console, Keepers, OutputContext, Recorder, ReplacedFile, SolveReport, Verbosity,
 };
 use fangs_search::{
     self as search, Assertions, BoundChoice, Checkpoint, Clock, Event, Keeping, Options, Status, Summary,
 };
+use solved::Solved;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -271,7 +274,7 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
     };
     let loading_stop = stop.clone();
     let load = move || loading.load(&loading_stop);
-    let Loaded { network, graph, load_s, heuristic, starts, keeping } =
+    let Loaded { network, seen, graph, load_s, heuristic, starts, keeping } =
         match worker::run(stop, load, ticks(&mut recorder, &clock, &known)) {
             Ok(loaded) => loaded,
             Err(error) if Error::is_stop(&error) => {
@@ -313,7 +316,7 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
     let report = SolveReport { resumed_s, ranks: ranks.count(), ..SolveReport::new(&network, &summary, load_s) };
     let functions = graph.as_ref().map_or(report.functions, |graph| Some(graph.edges.len()));
     let report = SolveReport { functions, ..report };
-    let ending = Ending { config: &config, network: &network, summary: &summary, stop };
+    let ending = Ending { config: &config, network: &network, summary: &summary, seen: seen.as_ref(), stop };
     ending.write(recorder, certificate, checkpoint, report)
 }
 
@@ -349,6 +352,8 @@ struct Loading {
 /// The input of a run, after reading.
 struct Loaded {
     network: Network,
+    /// The observations; `None` if no evidence is given.
+    seen: Option<Observations>,
     /// The graph whose number of colors is minimised, if the input is one.
     graph: Option<Graph>,
     load_s: f64,
@@ -364,17 +369,17 @@ impl Loading {
         let size = input.path().and_then(|path| Some(path.metadata().ok()?.len())).unwrap_or(0);
         let is_large = graph.is_none() && size >= LARGE_FILE;
         let pool = if is_large { threads::pool(self.threads).ok() } else { None };
-        let network = match (&graph, pool) {
-            (Some(graph), _) => graph.palette(stop)?,
-            (None, Some(pool)) => pool.install(|| input.load(console, stop))?,
-            (None, None) => input.load(console, stop)?,
+        let (network, seen) = match (&graph, pool) {
+            (Some(graph), _) => (graph.palette(stop)?, None),
+            (None, Some(pool)) => pool.install(|| input.load_observed(console, stop))?,
+            (None, None) => input.load_observed(console, stop)?,
         };
         let load_s = self.started.elapsed().as_secs_f64();
         let heuristic = self.heuristic.map(|heuristic| heuristic.of(&network, stop)).transpose()?;
         let starts = self.warm_starts.iter().map(|path| formats::read_start(path, &network, stop));
         let starts = starts.collect::<Result<Vec<_>, Error>>()?;
         let keeping = output::as_usage(self.keepers.of(&network))?;
-        Ok(Loaded { network, graph, load_s, heuristic, starts, keeping })
+        Ok(Loaded { network, seen, graph, load_s, heuristic, starts, keeping })
     }
 }
 
@@ -397,6 +402,8 @@ struct Ending<'a> {
     config: &'a Config,
     network: &'a Network,
     summary: &'a Summary,
+    /// The observations; `None` if no evidence is given.
+    seen: Option<&'a Observations>,
     stop: &'a Stop,
 }
 
@@ -415,7 +422,7 @@ impl Ending<'_> {
         checkpoint: Option<Arc<CheckpointFile>>,
         report: SolveReport<'_>,
     ) -> Result<Exit, Error> {
-        let Ending { config, network, summary, stop } = self;
+        let Ending { config, network, summary, seen, stop } = self;
         let (mut written, mut seal) = (true, None);
         match certificate.map(|file| self.certify(file)).transpose() {
             Ok(line) => seal = line,
@@ -437,7 +444,10 @@ impl Ending<'_> {
         let lost = lost.map(|solution| formats::write_solution(network, solution, config.output.solution_format));
         let report = with_file(ended.has_solution());
         if config.reports {
-            output::print_run(&report, config.output.json, lost)?;
+            // a process that holds a part of the functions cannot compute a probability
+            let values = summary.solution.as_deref().filter(|_| config.parts.is_none());
+            let solved = Solved::new(report, network, seen, values, stop);
+            output::print_run(&solved, config.output.json, lost)?;
         }
         let exit = match summary.status {
             Status::Optimal | Status::Feasible => Exit::Done,

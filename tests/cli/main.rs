@@ -7,6 +7,7 @@ mod convert;
 mod dcop;
 mod decide;
 mod devices;
+mod evidence;
 mod faults;
 #[cfg(unix)]
 mod files;
@@ -23,6 +24,7 @@ mod refusals;
 mod solve;
 mod spill;
 mod stop;
+mod tables;
 #[cfg(unix)]
 mod terminals;
 mod top;

@@ -139,7 +139,8 @@ fn full_disks_do_not_end_a_run() -> Result {
         ("dcop", &path, &["--algorithm", "dsa", "--solution", "/dev/full"]),
         ("decide", &tiger, &["--horizon", "2", "--csv", "/dev/full"]),
         ("decide", &tiger, &["--horizon", "2", "--policy", &policy.to_string_lossy()]),
-        ("marginals", &net, &["--time", "20", "--csv", "/dev/full"]),
+        ("marginals", &net, &["--time", "20", "--bounds-csv", "/dev/full"]),
+        ("marginals", &net, &["--csv", "/dev/full"]),
     ] {
         let told = fangs().arg(command).arg(file).arg("--json").args(options).assert().code(1).get_output().clone();
         assert!(serde_json::from_slice::<Value>(&told.stdout)?.is_object(), "{command} {options:?}");

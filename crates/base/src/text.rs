@@ -107,8 +107,15 @@ pub fn quote(text: &str) -> String {
 
 /// Returns a list of the existing names for a message, and a hint with the name that was probably meant.
 pub fn names<'a>(known: impl Iterator<Item = &'a str> + Clone, found: &str) -> (String, Option<String>) {
-    let distance = |name: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &found.to_lowercase());
-    let nearest = known.clone().min_by_key(distance).filter(|name| distance(name) <= 1 + found.chars().count() / 4);
-    let hint = nearest.map(|name| format!("did you mean `{name}`?"));
+    let hint = nearest(known.clone(), found).map(|name| format!("did you mean `{name}`?"));
     (known.collect::<Vec<_>>().join(", "), hint)
+}
+
+/// Returns the name that was probably meant; `None` if no name is near to what was found.
+pub fn nearest<'a>(known: impl Iterator<Item = &'a str>, found: &str) -> Option<&'a str> {
+    let distance = |name: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &found.to_lowercase());
+    let nearest = known.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance);
+    // a name that shares no character with what was found was not meant
+    let letters = found.chars().count();
+    nearest.filter(|(distance, _)| *distance <= 1 + letters / 4 && *distance < letters).map(|(_, name)| name)
 }

@@ -3,17 +3,15 @@
 use super::input::{Source, read_text};
 use super::tokens::Tokens;
 use crate::error::{Error, Warning};
-use crate::model::Variable;
+use crate::model::{Names, Observation, Observations, Unknown, Variable};
 use crate::stop::Stop;
-use rustc_hash::FxHashMap;
 use std::path::Path;
 
 /// The contents of an evidence file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Variables and their observed values, each variable once, for
-    /// [`Network::observe`](crate::model::Network::observe).
-    pub pairs: Vec<(u32, u32)>,
+    /// Variables and their observed values, with file, line and column.
+    pub observations: Observations,
     /// Warnings about suspicious input.
     pub warnings: Vec<Warning>,
 }
@@ -35,30 +33,26 @@ pub fn read_evidence(path: &Path, variables: &[Variable], stop: &Stop) -> Result
 
 /// Parses evidence. The words are counted first, because only their number and form reveal the dialect.
 fn parse(text: &[u8], name: String, variables: &[Variable], stop: &Stop) -> Result<Evidence, Error> {
-    let words = || {
-        let mut tokens = Tokens::new(Box::new(text), name.clone(), stop);
-        tokens.skip_comments();
-        tokens
-    };
-    let (mut counted, mut count, mut named) = (words(), 0, false);
-    while !counted.at_end()? {
-        named |= counted.word("a word")?.contains(&b'=');
-        count += 1;
-    }
-    let mut tokens = words();
-    let mut known = Known::default();
+    let (count, named) = words(text, &name, stop)?;
+    let mut tokens = tokens(text, &name, stop);
+    let names = Names::new(variables);
+    let mut seen = Observations::default();
     if named {
-        let indices = variables.iter().enumerate().map(|(index, own)| (name_of(own, index), index as u32)).collect();
         while !tokens.at_end()? {
-            let (variable, value) = by_name(&mut tokens, variables, &indices)?;
-            known.add(&tokens, variable, value)?;
+            let word = String::from_utf8_lossy(tokens.word("NAME=VALUE")?).into_owned();
+            // a comma or semicolon may end a word, but names may contain these characters too
+            let found = names
+                .observed(word.trim_end_matches([',', ';']))
+                .or_else(|error| names.observed(&word).map_err(|_| error));
+            let wrong = |error: Unknown| tokens.error_with("NAME=VALUE", error.to_string());
+            add(&tokens, &names, found.map_err(wrong)?, &mut seen)?;
         }
-        return Ok(Evidence { pairs: known.pairs, warnings: tokens.take_warnings() });
+        return Ok(Evidence { observations: seen, warnings: tokens.take_warnings() });
     }
     let mut pairs = tokens.count("a number of observed variables")?;
     if pairs == 0 {
         tokens.leave_rest("the 0, which is no evidence")?;
-        return Ok(Evidence { pairs: Vec::new(), warnings: tokens.take_warnings() });
+        return Ok(Evidence { observations: seen, warnings: tokens.take_warnings() });
     }
     if pairs.checked_mul(2) != Some(count - 1) {
         if pairs != 1 {
@@ -70,74 +64,46 @@ fn parse(text: &[u8], name: String, variables: &[Variable], stop: &Stop) -> Resu
     for _ in 0..pairs {
         let variable = tokens.index(variables.len() as u32, "a variable")?;
         let value = tokens.index(variables[variable as usize].domain, "a value")?;
-        known.add(&tokens, variable, value)?;
+        add(&tokens, &names, (variable, value), &mut seen)?;
     }
     tokens.finish(|| format!("{pairs} pairs are announced"))?;
-    Ok(Evidence { pairs: known.pairs, warnings: tokens.take_warnings() })
+    Ok(Evidence { observations: seen, warnings: tokens.take_warnings() })
 }
 
-/// The pairs read so far.
-#[derive(Default)]
-struct Known {
-    pairs: Vec<(u32, u32)>,
-    values: FxHashMap<u32, u32>,
+fn tokens<'t>(text: &'t [u8], name: &str, stop: &'t Stop) -> Tokens<'t> {
+    let mut tokens = Tokens::new(Box::new(text), name.into(), stop);
+    tokens.skip_comments();
+    tokens
 }
 
-impl Known {
-    /// Adds a pair, whose value is the current word.
-    fn add(&mut self, tokens: &Tokens<'_>, variable: u32, value: u32) -> Result<(), Error> {
-        match self.values.insert(variable, value) {
-            None => self.pairs.push((variable, value)),
-            Some(other) if other == value => {}
-            Some(other) => {
-                return Err(tokens.error_with(format!("{other}"), format!("as said before of variable {variable}")));
-            }
-        }
-        Ok(())
+/// Returns the number of words, and whether one of them has an equals sign.
+fn words(text: &[u8], name: &str, stop: &Stop) -> Result<(usize, bool), Error> {
+    let (mut counted, mut count, mut named) = (tokens(text, name, stop), 0, false);
+    while !counted.at_end()? {
+        named |= counted.word("a word")?.contains(&b'=');
+        count += 1;
     }
+    Ok((count, named))
 }
 
-fn name_of(variable: &Variable, index: usize) -> String {
-    variable.name.as_ref().map_or_else(|| format!("x{index}"), ToString::to_string)
+/// Adds an observation, whose value is in the current word.
+fn add(
+    tokens: &Tokens<'_>,
+    names: &Names<'_>,
+    (variable, value): (u32, u32),
+    seen: &mut Observations,
+) -> Result<(), Error> {
+    let (line, column) = tokens.place();
+    let origin = format!("{}:{line}:{column}", tokens.file());
+    seen.add(Observation { variable, value, origin }).map_err(|other| {
+        let [own, known] = [value, other.value].map(|value| names.value_name(variable, value));
+        let hint = format!("`{}` cannot be {own} and {known}, as observed at {}", names.name(variable), other.origin);
+        tokens.error_with(format!("the value {known}"), hint)
+    })
 }
 
-/// Consumes a word `NAME=VALUE`, which may end with a comma or semicolon. Names may contain these characters too.
-fn by_name(
-    tokens: &mut Tokens<'_>,
-    variables: &[Variable],
-    indices: &FxHashMap<String, u32>,
-) -> Result<(u32, u32), Error> {
-    let word = String::from_utf8_lossy(tokens.word("NAME=VALUE")?).into_owned();
-    let text = word.trim_end_matches([',', ';']);
-    let splits = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
-    let number = |name: &str| name.parse().ok().filter(|&index: &u32| (index as usize) < variables.len());
-    let index = |name: &str| indices.get(name).copied().or_else(|| number(name));
-    let Some((variable, value)) = splits().find_map(|(name, value)| Some((index(name)?, value))) else {
-        return Err(match splits().next() {
-            Some((name, _)) => tokens.error_with("NAME=VALUE", format!("there is no variable {name}")),
-            None => tokens.error("NAME=VALUE"),
-        });
-    };
-    let own = &variables[variable as usize];
-    let named = own.values.as_ref().and_then(|names| names.iter().position(|name| **name == *value));
-    // values without names are `v0`, `v1` in .cfn
-    let digits = value.strip_prefix('v').filter(|_| own.values.is_none()).unwrap_or(value);
-    let number = || digits.parse().ok().filter(|&value: &u32| value < own.domain);
-    match named.map(|value| value as u32).or_else(number) {
-        Some(value) => Ok((variable, value)),
-        None => {
-            let some = own.values.iter().flat_map(|names| names.iter().take(NAMED)).map(|name| &**name);
-            let some = some.collect::<Vec<_>>().join(", ");
-            let known = if some.is_empty() { format!("0 to {}", own.domain - 1) } else { some };
-            Err(tokens.error_with("a value of the variable", format!("such as {known}")))
-        }
-    }
-}
-
-/// The number of names of values in a message.
-const NAMED: usize = 8;
-
-/// Reads the list of MAP variables for marginal MAP: their number and their indices; `#` begins a comment.
+/// Reads a list of variables, such as those of marginal MAP: their number and their indices, or names and indices
+/// without a number; `#` begins a comment.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, if the number of variables differs, or if a variable is unknown or
@@ -145,12 +111,31 @@ const NAMED: usize = 8;
 pub fn read_variables(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Vec<u32>, Error> {
     let source = Source::new(path);
     let text = read_text(&source, stop)?;
-    let mut tokens = Tokens::new(Box::new(&text[..]), source.to_string(), stop);
-    tokens.skip_comments();
-    let count = tokens.count("a number of variables")?;
+    let name = source.to_string();
+    let all = {
+        let mut counted = tokens(&text, &name, stop);
+        let mut all = Vec::new();
+        while !counted.at_end()? {
+            all.push(String::from_utf8_lossy(counted.word("a variable")?).into_owned());
+        }
+        all
+    };
+    let mut tokens = tokens(&text, &name, stop);
+    let is_number = |word: &String| word.parse::<u64>().is_ok();
+    let names = Names::new(variables);
+    // numbers alone are the form of the UAI competitions; names follow a number only if it counts them
+    let by_index = all.iter().all(is_number);
+    let counted = by_index || all[0].parse().ok() == Some(all.len() - 1);
+    let count = if counted { tokens.count("a number of variables")? } else { all.len() };
     let mut list = Vec::new();
     for _ in 0..count {
-        let variable = tokens.index(variables.len() as u32, "a variable")?;
+        let variable = match by_index {
+            true => tokens.index(variables.len() as u32, "a variable")?,
+            false => {
+                let word = String::from_utf8_lossy(tokens.word("a variable")?).into_owned();
+                names.variable(&word).map_err(|error| tokens.error_with("a variable", error.to_string()))?
+            }
+        };
         if list.contains(&variable) {
             return Err(tokens.error("a variable that is not there yet"));
         }
@@ -160,12 +145,29 @@ pub fn read_variables(path: &Path, variables: &[Variable], stop: &Stop) -> Resul
     Ok(list)
 }
 
+/// Returns the variables of a list of names and indices, an argument of `option`.
+///
+/// # Errors
+/// Returns an error if a variable is unknown or repeated.
+pub fn variables_named(option: &str, list: &[String], variables: &[Variable]) -> Result<Vec<u32>, Error> {
+    let names = Names::new(variables);
+    let mut found = Vec::new();
+    for name in list {
+        let variable = names.variable(name.trim()).map_err(|error| Error::Usage(format!("{option}: {error}")))?;
+        if found.contains(&variable) {
+            return Err(Error::Usage(format!("{option}: variable `{}` is there twice", names.name(variable))));
+        }
+        found.push(variable);
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<(u32, u32)>, Error> {
-        parse_text(text).map(|evidence| evidence.pairs)
+        parse_text(text).map(|evidence| evidence.observations.pairs())
     }
 
     fn parse_text(text: &str) -> Result<Evidence, Error> {
@@ -204,11 +206,11 @@ mod tests {
         assert!(parse_text("0 # none\n").expect("evidence").warnings.is_empty());
         for text in ["0\n2 0\n", "0\n2 9\n"] {
             let evidence = parse_text(text).expect("evidence");
-            assert_eq!(evidence.pairs, []);
+            assert_eq!(evidence.observations.list(), []);
             let told = evidence.warnings[0].to_string();
             assert!(told.starts_with("e:2:1: left unread after the 0, which is no evidence: 2 words"), "{told}");
         }
-        assert_eq!(parse_text("1 0 # 7").expect("evidence"), Evidence { pairs: Vec::new(), warnings: Vec::new() });
+        assert_eq!(parse_text("1 0 # 7").expect("evidence"), Evidence::default());
     }
 
     #[test]
@@ -218,10 +220,18 @@ mod tests {
         }
         assert_eq!(read("a=b==1").expect("evidence"), [(1, 1)]);
         for (text, part) in [
-            ("smoke=no snow=yes", "e:1:10: found `snow=yes`, expected NAME=VALUE (there is no variable snow)"),
-            ("smoke=maybe", "e:1:1: found `smoke=maybe`, expected a value of the variable (such as yes, no)"),
-            ("x=2", "expected a value of the variable (such as 0 to 1)"),
-            ("smoke=no smoke=yes", "e:1:10: found `smoke=yes`, expected 1 (as said before of variable 0)"),
+            (
+                "smoke=no snow=yes",
+                "e:1:10: found `snow=yes`, expected NAME=VALUE (there is no variable `snow` (such as",
+            ),
+            ("smoke=maybe", "expected NAME=VALUE (`smoke` has no value `maybe` (its values are yes, no))"),
+            ("x=2", "`x` has no value `2` (expected an index from 0 to 1)"),
+            ("smok=no", "there is no variable `smok` (did you mean `smoke`?)"),
+            ("smoke=yess;", "`smoke` has no value `yess` (did you mean `yes`?)"),
+            (
+                "smoke=no smoke=yes",
+                "e:1:10: found `smoke=yes`, expected the value no (`smoke` cannot be yes and no, as observed at e:1:1)",
+            ),
             ("smoke=no 1", "e:1:10: found `1`, expected NAME=VALUE"),
             ("4=0 x=1", "e:1:1: found `4=0`"),
         ] {
@@ -243,10 +253,52 @@ mod tests {
             ("1 0 2", "e:1:5: found `2`, expected a value from 0 to 1"),
             ("1 2 0 1", "e:1:8: found the end of the file"),
             ("1 1 0 1 7", "e:1:9: found `7`, expected the end of the file (1 pairs"),
-            ("2 0 1 0 0", "e:1:9: found `0`, expected 1 (as said before of variable 0)"),
+            (
+                "2 0 1 0 0",
+                "e:1:9: found `0`, expected the value no (`smoke` cannot be yes and no, as observed at e:1:5)",
+            ),
         ] {
             let error = read(text).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn variables_by_name_and_index() {
+        let variable = |name: &str| Variable { domain: 2, name: Some(name.into()), values: None };
+        let variables = [variable("rain"), variable("grass"), variable("2")];
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("list.map");
+        let read = |text: &str| {
+            std::fs::write(&path, text).expect("a file");
+            read_variables(&path, &variables, &Stop::new())
+        };
+        for (text, list) in [
+            ("2 0 1", &[0, 1][..]),
+            ("1\n2\n", &[2]),
+            ("0", &[]),
+            ("rain # first\ngrass", &[0, 1]),
+            ("2 grass rain", &[1, 0]),
+            ("grass 0", &[1, 0]),
+        ] {
+            assert_eq!(read(text).expect(text), list, "{text}");
+        }
+        for (text, part) in [
+            ("", "found the end of the file, expected a number of variables"),
+            ("rain gras", "list.map:1:6: found `gras`, expected a variable (there is no variable `gras` (did you mean"),
+            ("rain 0", "list.map:1:6: found `0`, expected a variable that is not there yet"),
+            ("3 rain grass", "list.map:1:1: found `3`, expected a variable (there is no variable `3` (such as rain"),
+            ("2 0", "found the end of the file"),
+        ] {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        let named = |list: &[&str]| {
+            let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+            variables_named("--maximize", &list, &variables)
+        };
+        assert_eq!(named(&["grass", "0"]).expect("variables"), [1, 0]);
+        assert!(named(&["rain", "rain"]).is_err_and(|error| error.to_string().contains("twice")));
+        assert!(named(&["rian"]).is_err_and(|error| error.to_string().contains("--maximize: there is no variable")));
     }
 }

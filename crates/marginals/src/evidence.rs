@@ -1,7 +1,8 @@
 //! Evidence: observed values and likelihoods.
 
 use crate::error::Error;
-use crate::model::Potentials;
+use crate::model::{Names, Potentials};
+use crate::terminal::line;
 
 /// Observed values of variables, and likelihoods of values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,16 +19,8 @@ impl Evidence {
     /// # Errors
     /// Returns an error if there is no such variable or value.
     pub fn observe(&mut self, potentials: &Potentials, text: &str) -> Result<(), Error> {
-        let (variable, value) = assignment(potentials, text, "VALUE")?;
-        let Some(value) = potentials.find_value(variable, value) else {
-            let domain = potentials.domains[variable as usize];
-            let names = potentials.variables[variable as usize].values.as_deref().unwrap_or_default();
-            let known = if names.is_empty() { format!("0 to {}", domain - 1) } else { names.join(", ") };
-            return Err(Error::Usage(format!(
-                "evidence `{text}`: there is no value `{value}`, its values are {known}"
-            )));
-        };
-        self.values.push((variable, value));
+        let observed = Names::new(&potentials.variables).observed(text);
+        self.values.push(observed.map_err(|error| Error::Usage(format!("evidence `{}`: {error}", line(text))))?);
         Ok(())
     }
 
@@ -36,16 +29,15 @@ impl Evidence {
     /// # Errors
     /// Returns an error if there is no such variable, or if the weights are not one valid number for each value.
     pub fn weigh(&mut self, potentials: &Potentials, text: &str) -> Result<(), Error> {
-        let (variable, list) = assignment(potentials, text, "W:W:...")?;
+        let names = Names::new(&potentials.variables);
+        let wrong = |what: String| Error::Usage(format!("soft evidence `{}`: {what}", line(text)));
+        let (variable, list) = names.assigned(text).map_err(|error| wrong(error.to_string()))?;
         let weights: Option<Vec<f64>> = list.split(':').map(|word| word.trim().parse().ok()).collect();
         let weights = weights.filter(|weights| weights.iter().all(|weight| (0.0..f64::INFINITY).contains(weight)));
-        let domain = potentials.domains[variable as usize] as usize;
+        let domain = names.domain(variable) as usize;
         match weights.filter(|weights| weights.len() == domain) {
             Some(weights) => self.weights.push((variable, weights)),
-            None => {
-                let expected = format!("expected {domain} numbers of at least 0 with : between them");
-                return Err(Error::Usage(format!("soft evidence `{text}`: {expected}")));
-            }
+            None => return Err(wrong(format!("expected {domain} numbers of at least 0 with : between them"))),
         }
         Ok(())
     }
@@ -78,16 +70,6 @@ impl Evidence {
         }
         Ok(agrees.then_some(observed))
     }
-}
-
-/// Splits `text` into the variable before an equals sign and the rest. Names may contain equals signs.
-fn assignment<'t>(potentials: &Potentials, text: &'t str, what: &str) -> Result<(u32, &'t str), Error> {
-    let splits = text.match_indices('=').map(|(at, _)| (text[..at].trim(), text[at + 1..].trim()));
-    let known = splits.clone().find_map(|(name, rest)| Some((potentials.find_variable(name)?, rest)));
-    known.ok_or_else(|| match splits.clone().next() {
-        Some((name, _)) => Error::Usage(format!("evidence `{text}`: there is no variable `{name}`")),
-        None => Error::Usage(format!("evidence `{text}`: expected NAME={what}")),
-    })
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ mod weighted;
 mod within;
 
 // The areas of other crates, by the names that they have in every crate.
-use fangs_base::{error, memory, rng, stop, threads};
+use fangs_base::{error, memory, rng, stop, terminal, threads};
 use fangs_check as check;
 use fangs_device as device;
 use fangs_elimination::{algebra, elimination, order, tensor};

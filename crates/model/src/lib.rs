@@ -7,5 +7,5 @@ pub mod graph;
 pub mod model;
 
 // modules of other crates, under the names that they have in every crate
-use fangs_base::{error, files, memory, rng, stop, threads};
+use fangs_base::{error, files, memory, rng, stop, terminal, text, threads};
 use fangs_device as device;

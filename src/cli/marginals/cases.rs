@@ -4,7 +4,7 @@ use fangs_base::Error;
 use fangs_base::stop::Stop;
 use fangs_base::terminal;
 use fangs_marginals::Evidence;
-use fangs_model::model::Potentials;
+use fangs_model::model::{Names, Potentials, Unknown};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -35,10 +35,8 @@ impl Cases {
         }
         let mut rows = csv::Reader::from_reader(reader);
         let header = rows.headers().map_err(|error| cases.wrong(1, error))?.clone();
-        let known = |name: &str| {
-            let variable = potentials.find_variable(name.trim());
-            variable.ok_or_else(|| cases.wrong(1, format!("there is no variable `{name}`")))
-        };
+        let names = Names::new(&potentials.variables);
+        let known = |name: &str| names.variable(name.trim()).map_err(|error| cases.wrong(1, error));
         let columns = header.iter().map(known).collect::<Result<_, _>>()?;
         cases.lines = Lines::Rows(rows.into(), columns);
         Ok(cases)
@@ -49,7 +47,12 @@ impl Cases {
     }
 
     /// Returns the next case with its line number; `None` at the end of the file.
-    pub fn next(&mut self, potentials: &Potentials, stop: &Stop) -> Result<Option<(u64, Evidence)>, Error> {
+    pub fn next(
+        &mut self,
+        potentials: &Potentials,
+        names: &Names<'_>,
+        stop: &Stop,
+    ) -> Result<Option<(u64, Evidence)>, Error> {
         let mut text = String::new();
         loop {
             stop.check()?;
@@ -65,7 +68,8 @@ impl Cases {
                         continue;
                     }
                     let object = serde_json::from_str(&text).map_err(|error| self.wrong(self.line, error))?;
-                    let evidence = of_object(&object, potentials).map_err(|error| self.wrong(self.line, error))?;
+                    let evidence =
+                        of_object(&object, potentials, names).map_err(|error| self.wrong(self.line, error))?;
                     return Ok(Some((self.line, evidence)));
                 }
                 Lines::Rows(rows, columns) => {
@@ -83,13 +87,8 @@ impl Cases {
                         if value.is_empty() {
                             continue;
                         }
-                        match potentials.find_value(variable, value) {
-                            Some(value) => evidence.values.push((variable, value)),
-                            None => {
-                                let name = potentials.variable_name(variable as usize);
-                                return Err(self.wrong(line, format!("{name} has no value `{value}`")));
-                            }
-                        }
+                        let found = names.value(variable, value).map_err(|error| self.wrong(line, error))?;
+                        evidence.values.push((variable, found));
                     }
                     return Ok(Some((line, evidence)));
                 }
@@ -99,12 +98,17 @@ impl Cases {
 }
 
 /// Returns the evidence that an object states: names or indices of values, or lists of weights.
-pub fn of_object(object: &Map<String, Value>, potentials: &Potentials) -> Result<Evidence, Error> {
+pub fn of_object(object: &Map<String, Value>, potentials: &Potentials, names: &Names<'_>) -> Result<Evidence, Error> {
     let mut evidence = Evidence::default();
+    let observed = |name: &str, value: &str| {
+        let variable = names.variable(name)?;
+        Ok((variable, names.value(variable, value)?))
+    };
+    let wrong = |error: Unknown| Error::Usage(error.to_string());
     for (name, value) in object {
         match value {
-            Value::String(value) => evidence.observe(potentials, &format!("{name}={value}"))?,
-            Value::Number(value) => evidence.observe(potentials, &format!("{name}={value}"))?,
+            Value::String(value) => evidence.values.push(observed(name, value).map_err(wrong)?),
+            Value::Number(value) => evidence.values.push(observed(name, &value.to_string()).map_err(wrong)?),
             Value::Array(weights) => {
                 let words: Vec<String> = weights.iter().map(ToString::to_string).collect();
                 evidence.weigh(potentials, &format!("{name}={}", words.join(":")))?;

@@ -7,9 +7,13 @@ use clap::Args;
 use fangs_base::Error;
 use fangs_base::activity::Activity;
 use fangs_base::memory;
+use fangs_base::stop::Stop;
+use fangs_base::terminal;
 use fangs_device::Choice;
+use fangs_formats as formats;
+use fangs_model::model::Variable;
 use fangs_report::Verbosity;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Args, Debug)]
@@ -26,13 +30,13 @@ pub struct MarginalsFlags {
     /// Print only the posteriors of these variables, by names or indices: A,B [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = help::OUTPUT)]
     variables: Vec<String>,
-    /// Find the values of this file's variables for which the sum over all others is largest (marginal MAP)
-    /// [default: none]
+    /// Find the values of these variables for which the sum over all others is largest (marginal MAP): names or indices
+    /// A,B, or a file of them [default: none]
     ///
     /// If tables do not fit into memory, a time limit gives the best values found and bounds from both sides.
-    #[arg(long, value_name = "FILE.map", conflicts_with_all = ["cases", "variables", "only_z", "uai", "order"],
+    #[arg(long, value_name = "NAMES|FILE", conflicts_with_all = ["cases", "variables", "only_z", "uai", "order"],
         help_heading = help::INPUT)]
-    maximize: Option<PathBuf>,
+    maximize: Option<String>,
     /// Compute only the sum, no posteriors
     #[arg(long, conflicts_with = "variables", help_heading = help::OUTPUT)]
     only_z: bool,
@@ -59,9 +63,15 @@ pub struct MarginalsFlags {
     /// Write PREFIX.PR and PREFIX.MAR, in the form of the UAI competitions
     #[arg(long, value_name = "PREFIX", conflicts_with = "cases", help_heading = help::OUTPUT)]
     uai: Option<PathBuf>,
-    /// Write a row for each bound and second, as they happen, of sums whose tables do not fit
-    #[arg(long, value_name = "FILE", requires = "time", conflicts_with = "cases", help_heading = help::OUTPUT)]
+    /// Write a table of the posteriors, a row for each value with its probability; with --cases, of all cases
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     csv: Option<PathBuf>,
+    /// Draw the posteriors as bars into a picture, .svg, .png or .pdf
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "only_z", "maximize"], help_heading = help::OUTPUT)]
+    plot: Option<PathBuf>,
+    /// Write a row for each lower and upper bound on ln Z and for each second, as they happen, for `fangs plot`
+    #[arg(long, value_name = "FILE", requires = "time", conflicts_with = "cases", help_heading = help::OUTPUT)]
+    bounds_csv: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
@@ -70,12 +80,48 @@ pub struct MarginalsFlags {
     quiet: bool,
 }
 
+/// The variables that marginal MAP maximises.
+#[derive(Clone, Debug)]
+pub(super) enum Maximised {
+    File(PathBuf),
+    Names(Vec<String>),
+}
+
+impl Maximised {
+    /// Takes the name of a file if there is one, else a list of names.
+    fn new(text: String) -> Self {
+        match Path::new(&text).exists() {
+            true => Maximised::File(text.into()),
+            false => Maximised::Names(text.split(',').map(str::to_string).collect()),
+        }
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Maximised::File(path) => Some(path),
+            Maximised::Names(_) => None,
+        }
+    }
+
+    /// Returns the indices of the variables.
+    pub fn variables(&self, all: &[Variable], stop: &Stop) -> Result<Vec<u32>, Error> {
+        let names = match self {
+            Maximised::File(path) => return formats::read_variables(path, all, stop),
+            Maximised::Names(names) => names,
+        };
+        formats::variables_named("--maximize", names, all).map_err(|error| match &names[..] {
+            [one] => Error::Usage(format!("{error}, nor is there a file `{}`", terminal::line(one))),
+            _ => error,
+        })
+    }
+}
+
 /// A checked call of `fangs marginals`.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(super) input: PotentialsInput,
     pub(super) cases: Option<PathBuf>,
-    pub(super) maximize: Option<PathBuf>,
+    pub(super) maximize: Option<Maximised>,
     /// The variables whose posteriors are wanted; `None` for all of them.
     pub(super) variables: Option<Vec<String>>,
     pub(super) order: OrderChoice,
@@ -86,6 +132,8 @@ pub struct Config {
     /// The two files of the UAI competitions.
     pub(super) uai: Option<[PathBuf; 2]>,
     pub(super) csv: Option<PathBuf>,
+    pub(super) plot: Option<PathBuf>,
+    pub(super) bounds_csv: Option<PathBuf>,
     pub(super) json: bool,
     pub(super) verbosity: Verbosity,
     /// The phase that the progress line shows.
@@ -104,6 +152,7 @@ impl TryFrom<MarginalsFlags> for Config {
             )));
         }
         let input = PotentialsInput::try_from(flags.input)?;
+        let maximize = flags.maximize.map(Maximised::new);
         let uai = flags.uai.map(|prefix| {
             [".PR", ".MAR"].map(|ending| {
                 let mut path = prefix.clone().into_os_string();
@@ -112,14 +161,15 @@ impl TryFrom<MarginalsFlags> for Config {
             })
         });
         let files = input.files()?.reads("--order", flags.order.path())?.reads("--cases", flags.cases.as_deref())?;
-        let files = files.reads("--maximize", flags.maximize.as_deref())?;
-        let files = files.writes("--csv", flags.csv.as_deref())?;
+        let files = files.reads("--maximize", maximize.as_ref().and_then(Maximised::path))?;
+        let files = files.writes("--csv", flags.csv.as_deref())?.writes("--plot", flags.plot.as_deref())?;
+        let files = files.writes("--bounds-csv", flags.bounds_csv.as_deref())?;
         let _ = uai.iter().flatten().try_fold(files, |files, path| files.writes("--uai", Some(path)))?;
         let variables = if flags.only_z { Some(Vec::new()) } else { None };
         Ok(Config {
             input,
             cases: flags.cases,
-            maximize: flags.maximize,
+            maximize,
             variables: if flags.variables.is_empty() { variables } else { Some(flags.variables) },
             order: flags.order,
             device: if on_host { Choice::Cpu } else { flags.device },
@@ -128,6 +178,8 @@ impl TryFrom<MarginalsFlags> for Config {
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
             uai,
             csv: flags.csv,
+            plot: flags.plot,
+            bounds_csv: flags.bounds_csv,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
             activity: Activity::default(),

@@ -1,5 +1,6 @@
 //! The output of `fangs marginals`: one JSON object, or a few lines and a table.
 
+use super::table::TableRow;
 use crate::cli::Exit;
 use crate::cli::values::certain_digits;
 use fangs_base::terminal::line;
@@ -62,6 +63,50 @@ impl Report<'_> {
     pub fn exact(&mut self, ln_z: f64, error_bound: f64) {
         self.status = "exact";
         (self.ln_z, self.log10_z, self.error_bound) = (Some(ln_z), Some(ln_z / LN_10), Some(error_bound));
+    }
+
+    /// Returns the row of the table about the sum.
+    pub fn sum_row(&self) -> TableRow {
+        let (ln_z, error) = (self.ln_z, self.error_bound.unwrap_or(0.0));
+        let bounds = |side: fn(&Bounds) -> Option<f64>, sign: f64| {
+            ln_z.map(|ln_z| ln_z + sign * error).or_else(|| self.bounds.as_ref().and_then(side))
+        };
+        TableRow {
+            status: self.status,
+            ln_z,
+            log10_z: self.log10_z,
+            ln_z_lower: bounds(|bounds| bounds.ln_z_lower, -1.0),
+            ln_z_upper: bounds(|bounds| bounds.ln_z_upper, 1.0),
+            ..TableRow::default()
+        }
+    }
+
+    /// Returns a row of the table for each posterior, each interval, or each value of marginal MAP.
+    pub fn value_rows(&self) -> Vec<TableRow> {
+        let potentials = self.evidence.0;
+        let row = |v: usize, value: usize, probability: Option<f64>, [lower, upper]: Interval| TableRow {
+            variable: Some(key(potentials, v)),
+            value: Some(value_name(potentials, v, value)),
+            probability,
+            lower: Some(lower),
+            upper: Some(upper),
+            ..TableRow::default()
+        };
+        let error = self.posterior_error.unwrap_or(0.0);
+        let mut rows = Vec::new();
+        for (v, own) in self.marginals.iter().flat_map(Posteriors::each) {
+            let exact = |&p: &f64| [p * (1.0 - error), (p * (1.0 + error)).min(1.0)];
+            rows.extend((0..).zip(own).map(|(value, p)| row(v, value, Some(*p), exact(p))));
+        }
+        for (v, own) in self.intervals.iter().flat_map(|intervals| &intervals.each) {
+            rows.extend((0..).zip(own).map(|(value, interval)| row(*v, value, None, *interval)));
+        }
+        rows.extend(self.assignment.iter().flat_map(|assigned| &assigned.0).map(|(name, value)| TableRow {
+            variable: Some(name.clone()),
+            value: Some(value.clone()),
+            ..TableRow::default()
+        }));
+        rows
     }
 
     /// Sets bounds on the logarithm of the sum, and returns the exit code.

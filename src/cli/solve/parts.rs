@@ -47,9 +47,13 @@ pub fn run(config: Config, parts: usize, started: Instant) -> Result<Exit, Error
     let config = if is_first { config } else { config.silent() };
     let clock = Clock::start(started, config.options.time, &stop);
     let mut recorder = record(&config, None, &Widths::default(), started)?;
+    let mut seen = None;
     let loaded = match &ranks {
         Some(ranks) => config.input.load_share(ranks.share(), &stop),
-        None => config.input.load(recorder.console(), &stop),
+        None => config.input.load_observed(recorder.console(), &stop).map(|(network, own)| {
+            seen = own;
+            network
+        }),
     };
     let load_s = started.elapsed().as_secs_f64();
     let (network, functions) = agreed(loaded, ranks.as_mut())?;
@@ -62,7 +66,7 @@ pub fn run(config: Config, parts: usize, started: Instant) -> Result<Exit, Error
     }?;
     let ranks = ranks.map(|ranks| ranks.share().of);
     let report = SolveReport { ranks, functions: Some(functions), ..SolveReport::new(&network, &summary, load_s) };
-    let ending = Ending { config: &config, network: &network, summary: &summary, stop: &stop };
+    let ending = Ending { config: &config, network: &network, summary: &summary, seen: seen.as_ref(), stop: &stop };
     let exit = ending.write(recorder, None, None, report)?;
     Ok(if is_first { exit } else { Exit::Done })
 }

@@ -30,7 +30,7 @@ fn names_comments_quotes_defaults_and_rows_in_any_order() {
     let rain = read(RAIN).expect("a network");
     assert_eq!(rain.domains, [2, 3, 2]);
     assert_eq!(rain.variables[1].name.as_deref(), Some("the sprinkler"));
-    assert_eq!(rain.find_value(1, "x-y/z"), Some(2));
+    assert_eq!(crate::model::Names::new(&rain.variables).value(1, "x-y/z"), Ok(2));
     let value = |values: [u32; 3], expected: f64| assert_eq!(rain.value(&values), Scaled::new(expected), "{values:?}");
     value([0, 0, 0], 0.25 * 0.2 * 0.8);
     value([0, 2, 1], 0.25 * 0.5 * 0.1);

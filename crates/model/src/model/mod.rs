@@ -9,6 +9,8 @@ mod diagram;
 mod function;
 mod global;
 mod idid;
+mod impossible;
+mod names;
 mod network;
 mod number;
 mod policy;
@@ -37,6 +39,8 @@ pub use global::{
     ValueCount,
 };
 pub use idid::{Idid, Other};
+pub use impossible::Impossible;
+pub use names::{Names, Observation, Observations, Unknown};
 pub use network::{Builder, Function, Global, GlobalKind, Network, Notation, Share, Variable};
 pub use number::Number;
 pub use policy::{DecisionRule, JointPolicy, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};

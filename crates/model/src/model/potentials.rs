@@ -174,21 +174,6 @@ impl Potentials {
         }
     }
 
-    /// Returns the variable with this name or, if there is none, with this index, which may be preceded by `x`.
-    pub fn find_variable(&self, name: &str) -> Option<u32> {
-        let named = self.variables.iter().position(|variable| variable.name.as_deref() == Some(name));
-        let index = || name.strip_prefix('x').unwrap_or(name).parse::<usize>().ok();
-        let known = |&index: &usize| index < self.variables.len();
-        named.or_else(index).filter(known).map(|index| index as u32)
-    }
-
-    /// Returns the value of a variable with this name or, if there is none, with this index.
-    pub fn find_value(&self, variable: u32, value: &str) -> Option<u32> {
-        let Variable { domain, values, .. } = &self.variables[variable as usize];
-        let named = values.iter().flatten().position(|name| **name == *value).map(|index| index as u32);
-        named.or_else(|| value.parse().ok()).filter(|value| value < domain)
-    }
-
     /// Returns the product of all functions at an assignment.
     pub fn value(&self, assignment: &[u32]) -> Scaled {
         self.functions.iter().fold(Scaled::ONE, |product, function| {
@@ -236,12 +221,13 @@ mod tests {
         let named = Variable { domain: 2, name: Some("x1".into()), values };
         assert_eq!(potentials.variable(named), Ok(0));
         assert_eq!(potentials.variable(Variable { domain: 3, name: None, values: None }), Ok(1));
+        let names = crate::model::Names::new(&potentials.variables);
         assert_eq!(
-            ["x1", "1", "x0", "0", "2", "y"].map(|name| potentials.find_variable(name)),
+            ["x1", "1", "x0", "0", "2", "y"].map(|name| names.variable(name).ok()),
             [Some(0), Some(1), Some(0), Some(0), None, None]
         );
-        assert_eq!(["1", "0", "2"].map(|value| potentials.find_value(0, value)), [Some(0), Some(1), None]);
-        assert_eq!(["1", "2", "3"].map(|value| potentials.find_value(1, value)), [Some(1), Some(2), None]);
+        assert_eq!(["1", "0", "2"].map(|value| names.value(0, value).ok()), [Some(0), Some(1), None]);
+        assert_eq!(["1", "2", "3"].map(|value| names.value(1, value).ok()), [Some(1), Some(2), None]);
         assert!(potentials.function(&[0, 1], &[0.5; 6]).is_ok());
         assert!(potentials.function(&[0, 2], &[0.5; 6]).is_err() && potentials.function(&[1], &[0.5; 6]).is_err());
         assert!(potentials.function(&[0], &[0.5, -1.0]).is_err() && potentials.function(&[0, 0], &[0.5; 4]).is_err());
