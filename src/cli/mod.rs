@@ -1,5 +1,5 @@
-//! The command line: one file per command. [`Invocation`] is what the program and the Python package run. Raw flags become
-//! a checked config (`TryFrom`); nothing below reads flags.
+//! The command line: one file per command. [`Invocation`] is what the program and the Python package run. Raw flags
+//! become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
 mod bench_fang;

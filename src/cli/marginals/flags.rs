@@ -30,9 +30,9 @@ pub struct MarginalsFlags {
     /// Print only the posteriors of these variables, by names or indices: A,B [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = help::OUTPUT)]
     variables: Vec<String>,
-    /// Find the values of these variables for which the sum over all others is largest (marginal MAP): names or indices
-    /// A,B, or a file of them [default: none]
+    /// Find the values of these variables for which the sum over all others is largest (marginal MAP) [default: none]
     ///
+    /// Names or indices such as A,B, or a file of them.
     /// If tables do not fit into memory, a time limit gives the best values found and bounds from both sides.
     #[arg(long, value_name = "NAMES|FILE", conflicts_with_all = ["cases", "variables", "only_z", "uai", "order"],
         help_heading = help::INPUT)]
