@@ -92,8 +92,8 @@ deb:
 # a wheel of the Python package for TARGET in target/wheels; needs pipx. OPTIONS of maturin, such as --zig
 wheel TARGET *OPTIONS:
     rustup target add {{TARGET}}
-    cd python && pipx run --spec 'maturin[zig]>=1.9,<2' maturin build --profile dist --locked --out ../target/wheels \
-        --target {{TARGET}} {{OPTIONS}}
+    cd python && pipx run --spec 'maturin[zig]>=1.9,<2' maturin build --profile dist --locked \
+        --compression-level 9 --out ../target/wheels --target {{TARGET}} {{OPTIONS}}
 
 # a solve by the wheel in target/wheels, which has to be for this machine
 wheel-test:

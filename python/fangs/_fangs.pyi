@@ -22,6 +22,8 @@ __all__ = [
     "Run",
     "Solutions",
     "__version__",
+    "_potentials",
+    "_restore",
     "command",
     "decide",
     "read",

@@ -81,12 +81,14 @@ impl Run {
     /// Returns the next event. Ctrl-C stops the run and is raised once the run has ended.
     fn advance(&self, py: Python<'_>) -> PyResult<Option<search::Event>> {
         loop {
-            match py.detach(|| self.state().next()) {
+            let next = py.detach(|| self.state().next());
+            // also if there is an event: Python would raise an interrupt after it without stopping the run
+            self.look_for_interrupt(py)?;
+            match next {
                 Next::Event(event) => return Ok(Some(*event)),
                 Next::End => return Ok(None),
                 Next::Nothing => {}
             }
-            self.look_for_interrupt(py)?;
         }
     }
 
@@ -145,9 +147,7 @@ impl Run {
 
     /// Waits for the end of the run and returns its result.
     fn result(&self, py: Python<'_>) -> PyResult<Result> {
-        while self.advance(py)?.is_some() {
-            self.look_for_interrupt(py)?;
-        }
+        while self.advance(py)?.is_some() {}
         // exceptions are created after the lock is released, because their classes are Python code
         let outcome = py.detach(|| {
             let mut state = self.state();
