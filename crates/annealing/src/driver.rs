@@ -45,7 +45,6 @@ impl Driver for Annealing {
             _ if !large || self.long.is_some() => 0.0,
             _ if context.is_quadratic() => LARGE_FLOOR / 2.0,
             _ if one_state => CLIMBING_FLOOR,
-            None if context.suits_cycling() => LARGE_FLOOR / 2.0,
             _ => LARGE_FLOOR,
         }
     }

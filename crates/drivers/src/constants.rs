@@ -58,14 +58,10 @@ pub mod tabu {
     pub const RATED: u32 = 32;
 }
 
-/// Thermal cycling.
-pub mod cycling {
-    /// Number of initial temperatures: the schedule's hot end, halved up to one time fewer than this number.
-    pub const TOPS: usize = 5;
-}
-
 /// Thermal cycling of networks of binary variables in pairs.
 pub mod spins {
+    /// Number of initial temperatures: the schedule's hot end, halved up to one time fewer than this number.
+    pub const TOPS: usize = 5;
     /// Largest number of sweeps of an anneal: each has a rule of 12 bytes in five lists.
     pub const LONGEST: u32 = 1 << 17;
 }

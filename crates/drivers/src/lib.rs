@@ -2,10 +2,8 @@
 //! bounded work. [`driver`](fangs_search_core::driver) describes how to add one.
 
 mod constants;
-pub mod cycling;
 pub mod ejection;
 pub mod guided;
-mod kept;
 pub mod limited_discrepancy;
 pub mod lns;
 pub mod one_flip;

@@ -70,24 +70,20 @@ fangs_base::tuning! {
         portable: usize = 4, 1..=1024, "walks", "estimate";
     }
 
-    /// Thermal cycling.
-    cycling: CyclingTuning {
-        /// Number of sweeps of the first anneals.
-        first_sweeps: u32 = 32, 1..=1_000_000, "sweeps", "estimate";
-        /// Number of anneals without improvement after which their length doubles.
-        patience: u32 = 16, 1..=1_000_000, "anneals", "estimate";
-        /// Part of the draws that is shared evenly between the initial temperatures.
-        floor: f64 = 0.2, 0.0..=1.0, "part of the draws", "estimate";
-        /// Number of concurrent walks in a repeatable run.
-        portable: usize = 4, 1..=1024, "walks", "estimate";
-    }
-
     /// Thermal cycling of networks of binary variables in pairs.
     spins: SpinsTuning {
         /// The initial share, relative to 6 for annealing, so that the driver opens runs.
         opening: f64 = 12.0, 0.0..=1e6, "relative share", "estimate";
         /// Guaranteed part of the time once a solution is known.
         own_share: f64 = 0.5, 0.0..=1.0, "part of the time", "estimate";
+        /// Number of sweeps of the first anneals.
+        first_sweeps: u32 = 32, 1..=1_000_000, "sweeps", "estimate";
+        /// Number of a thread's anneals without improvement after which their length doubles.
+        patience: u32 = 16, 1..=1_000_000, "anneals", "estimate";
+        /// Part of the draws that is shared evenly between the initial temperatures.
+        floor: f64 = 0.2, 0.0..=1.0, "part of the draws", "estimate";
+        /// Number of concurrent walks in a repeatable run.
+        portable: usize = 4, 1..=1024, "walks", "estimate";
         /// Least number of sweeps of a round: offering a solution takes as long as some hundred.
         shown: u32 = 128, 1..=1_000_000, "sweeps", "estimate";
         /// Number of cycles of a device's hundreds of anneals without improvement after which the length of anneals

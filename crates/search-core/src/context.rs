@@ -371,16 +371,6 @@ impl SearchContext {
         self.sweep_work * u64::from(LEAST_SWEEPS) > LARGE_CHILD_WORK
     }
 
-    /// Returns whether the driver `cycling` has a part of annealing's guaranteed time: on large problems of binary
-    /// variables, whose visits take almost no time, and on those whose children of annealing have the fewest sweeps.
-    /// Elsewhere it has only its gains (results/scale). If functions have at most two variables, too, `spins` is
-    /// faster.
-    pub fn suits_cycling(&self) -> bool {
-        let is_binary = || self.tables.problem.domains.iter().all(|&domain| domain <= 2);
-        let is_left = !self.is_vast() && !self.is_quadratic();
-        self.is_large() && is_left && (self.takes_long() || is_binary())
-    }
-
     /// Returns the number of variables.
     pub fn variables(&self) -> usize {
         self.tables.variables()

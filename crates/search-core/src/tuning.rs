@@ -96,7 +96,6 @@ pub mod leading {
     pub const WEIGHT: f64 = 6.0;
     /// Guaranteed share of annealing on large problems. Large-neighbourhood search gains more for its time there, but
     /// annealing finds better solutions in the end (60 s: rnd1000 125245, without it 125572; results/notes/cpu.md).
-    /// Without a device thermal cycling has half of it if that suits the problem, and so has `spins` if that does, also
-    /// on a device: annealing found more on sparse random graphs (results/binary).
+    /// `spins` has half of it if it applies: annealing found more on sparse random graphs (results/binary).
     pub const LARGE_FLOOR: f64 = 0.5;
 }

@@ -3,7 +3,7 @@
 use crate::annealing;
 use crate::core::driver::{Driver, Setup};
 use crate::device::Source;
-use crate::drivers::{cycling, ejection, guided, limited_discrepancy, lns, one_flip, spins, sums, tabu, weighting};
+use crate::drivers::{ejection, guided, limited_discrepancy, lns, one_flip, spins, sums, tabu, weighting};
 use crate::options::DriverChoice;
 use crate::tuning::{DriversTuning, tuning};
 
@@ -100,17 +100,8 @@ const DRIVERS: &[Entry] = &[
         enabled: |drivers| drivers.guided,
     },
     Entry {
-        name: "cycling",
-        about: "Anneals from the best solution, warmed up again, of which the better parts are kept",
-        on_device: false,
-        beside_device: true,
-        kernels: Vec::new,
-        make: cycling::make,
-        enabled: |drivers| drivers.cycling,
-    },
-    Entry {
         name: spins::NAME,
-        about: "The same for binary variables in pairs, on the network as it was read",
+        about: "Thermal cycling for binary variables and functions of two variables, on the network as it was read",
         on_device: true,
         beside_device: false,
         kernels: spins::sources,

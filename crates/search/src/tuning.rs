@@ -26,17 +26,15 @@ fangs_base::tuning! {
         /// Whether the driver `long-anneal` takes part in a portfolio.
         long_anneal: bool = true, false..=true, "switch", "results/ablation";
         /// Whether the driver `one-flip` takes part in a portfolio.
-        one_flip: bool = true, false..=true, "switch", "estimate";
+        one_flip: bool = true, false..=true, "switch", "results/ablation";
         /// Whether the driver `ejection` takes part in a portfolio.
-        ejection: bool = true, false..=true, "switch", "estimate";
+        ejection: bool = true, false..=true, "switch", "results/ablation";
         /// Whether the driver `sums` takes part in a portfolio.
-        sums: bool = true, false..=true, "switch", "estimate";
+        sums: bool = true, false..=true, "switch", "results/ablation";
         /// Whether the driver `guided` takes part in a portfolio.
-        guided: bool = true, false..=true, "switch", "estimate";
-        /// Whether the driver `cycling` takes part in a portfolio.
-        cycling: bool = true, false..=true, "switch", "estimate";
+        guided: bool = true, false..=true, "switch", "results/ablation";
         /// Whether the driver `spins` takes part in a portfolio.
-        spins: bool = true, false..=true, "switch", "estimate";
+        spins: bool = true, false..=true, "switch", "results/ablation";
     }
 
     /// The choice of the driver of the next round.

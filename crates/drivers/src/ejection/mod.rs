@@ -4,6 +4,7 @@
 //! annealing accepts or undoes the whole chain. The initial temperature follows from the costs of moves. Walks double
 //! in length if they find nothing better.
 
+mod kept;
 mod walk;
 
 use self::walk::{ChainTables, ChainWalk};

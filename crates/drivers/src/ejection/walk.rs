@@ -1,10 +1,10 @@
 //! A walk of ejection chains, with the cost of every value, given the values of the other variables, kept up to date.
 
+use super::kept::Kept;
 use crate::constants::ejection::{COLD, LOOK_WORK};
 use crate::constants::walks::LOOK_EVERY;
 use crate::core::layout::{Affected, MoveLayout};
 use crate::error::Error;
-use crate::kept::Kept;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::value_tables::{Row, ValueTables};

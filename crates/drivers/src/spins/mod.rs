@@ -1,6 +1,9 @@
-//! Thermal cycling as in [`super::cycling`] for networks of binary variables and functions of at most two variables, on
-//! the network as it was read. A variable is a word with its value and the change by its flip; a sweep reads one word
-//! for each variable. On a device each block of threads has an assignment, on the CPU each thread.
+//! Thermal cycling (Möbius, Neklioudov, Díaz-Sánchez, Hoffmann, Fachat, Schreiber, "Optimization by thermal cycling",
+//! 1997) for networks of binary variables and functions of at most two variables, on the network as it was read. Anneals
+//! begin at the best solution, warmed up again; afterwards each component of the changes that lowers the cost is kept
+//! (partition crossover, as Whitley, Hains, Howe, 2009, for tours). A variable is a word with its value and the change
+//! by its flip; a sweep reads one word for each variable. On a device each block of threads has an assignment, on the
+//! CPU each thread.
 
 mod anneals;
 mod cpu;
@@ -13,8 +16,8 @@ use self::anneals::{Anneal, Anneals};
 use self::cpu::CpuSpins;
 use self::cuda::CudaSpins;
 use self::walk::Rule;
-use super::constants::cycling::TOPS;
 use super::constants::spins::LONGEST;
+use super::constants::spins::TOPS;
 use crate::core::bandit::Bandit;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
@@ -76,9 +79,9 @@ impl Spins {
             values: Vec::new(),
             best: i64::MAX,
             seen: i64::MAX,
-            sweeps: tuning().cycling.first_sweeps,
+            sweeps: tuning().spins.first_sweeps,
             rules: Vec::new(),
-            tops: Bandit::new(TOPS, tuning().cycling.floor),
+            tops: Bandit::new(TOPS, tuning().spins.floor),
             in_vain: 0,
         }
     }
@@ -126,11 +129,11 @@ impl Spins {
         let anneals = match &self.device {
             // reading rows is faster than following links on a device
             Some(cuda) if !form.quadratic.has_rows() => {
-                let count = |room| if context.portable { tuning().cycling.portable } else { room };
+                let count = |room| if context.portable { tuning().spins.portable } else { room };
                 on_weights!(&form.quadratic, of => boxed(CudaSpins::open(cuda, form, of, &first, count)?))
             }
             _ => {
-                let count = if context.portable { tuning().cycling.portable } else { rayon::current_num_threads() };
+                let count = if context.portable { tuning().spins.portable } else { rayon::current_num_threads() };
                 on_weights!(&form.quadratic, of => boxed(CpuSpins::new(of, &first, count)))
             }
         };
@@ -168,7 +171,7 @@ impl Spins {
         let slot = (0..cycled.len()).min_by_key(|&slot| cycled[slot].value);
         let slot = slot.filter(|&slot| cycled[slot].value < self.best);
         self.in_vain = if slot.is_some() { 0 } else { self.in_vain + 1 };
-        if self.in_vain >= if many { tuning().spins.device_patience } else { tuning().cycling.patience }
+        if self.in_vain >= if many { tuning().spins.device_patience } else { tuning().spins.patience }
             && self.sweeps < LONGEST
         {
             (self.sweeps, self.in_vain) = (2 * self.sweeps, 0);

@@ -386,7 +386,7 @@ mod tests {
         let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
         let coloring = family("coloring", &[("n", "900"), ("p", "0.012"), ("k", "4")]);
         let grid = family("grid", &[("side", "28"), ("d", "2")]);
-        for (network, tabu, anneal, cycling) in [(coloring, 0.5, 0.0, 0.0), (grid, 0.0, 0.25, 0.25)] {
+        for (network, tabu, anneal) in [(coloring, 0.5, 0.0), (grid, 0.0, 0.5)] {
             let problem = Arc::new(
                 Reducer::new(&network, false, &Stop::new())
                     .expect("no stop is set")
@@ -398,7 +398,7 @@ mod tests {
             pool.solved = true;
             assert!(context.is_large());
             let portfolio = Portfolio::new(&Options::default(), None, false, &mut Rng::new(1));
-            for (name, floor) in [("tabu", tabu), ("anneal", anneal), ("cycling", cycling)] {
+            for (name, floor) in [("tabu", tabu), ("anneal", anneal)] {
                 let member = portfolio.drivers.iter().find(|member| member.name == name).expect("a driver");
                 assert_eq!(member.driver.floor(&context, &pool), floor, "{name}");
             }
