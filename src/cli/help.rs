@@ -65,6 +65,16 @@ pub const DIFF: Examples = [
     ("What changed from one solution to the next", "fangs diff net.wcsp old.sol new.sol"),
     ("All of it, as JSON", "fangs diff net.wcsp old.sol new.sol --json"),
 ];
+pub const COMPARE: Examples = [
+    (
+        "Two settings on two networks, five seeds, two runs at a time, a page",
+        "fangs compare a.wcsp b.wcsp --with default \"tabu: --driver tabu\" --seeds 5 --jobs 2 --report out.html",
+    ),
+    (
+        "The search beside toulbar2, whose last solution is checked; the table for a paper",
+        "fangs compare a.wcsp --external \"tb2: toulbar2 {file} -timer={time} -w={solution}\" --table out.tex",
+    ),
+];
 pub const MARGINALS: Examples = [
     ("Posteriors of a Bayesian network, given what is observed", "fangs marginals net.bif --observe rain=yes,wind=no"),
     (

@@ -11,6 +11,7 @@ mod check_marginals;
 mod check_policy;
 mod chosen;
 mod coloring;
+pub mod compare;
 pub mod convert;
 pub mod dcop;
 pub mod decide;
@@ -111,6 +112,13 @@ pub enum Command {
     /// Compare two solutions: the variables and the costs that differ
     #[command(after_help = help::examples(&help::DIFF))]
     Diff(diff::DiffFlags),
+    /// Compare settings of the search, and other solvers, on several networks with several seeds
+    ///
+    /// Each run is a process of its own with the same time limit. Tables have medians and quartiles over seeds: cost,
+    /// gap, primal integral, time to the best solution, and for each setting the instances that it wins. CSVs of
+    /// earlier runs in place of networks are compared as they are.
+    #[command(after_help = help::examples(&help::COMPARE))]
+    Compare(Box<compare::CompareFlags>),
     /// Sum over all assignments: the partition function, posteriors
     ///
     /// Computes the logarithm of the partition function of a Markov network, or of the probability of the evidence of a
@@ -216,6 +224,7 @@ fn run(flags: Flags, started: Instant) -> Result<Exit, Error> {
         Command::Convert(flags) => convert::run(flags.try_into()?, started),
         Command::Explain(flags) => explain::run(flags.try_into()?, started),
         Command::Diff(flags) => diff::run(flags.try_into()?, started),
+        Command::Compare(flags) => compare::run(*flags, started),
         Command::Marginals(flags) => marginals::run((*flags).try_into()?, started),
         Command::Decide(flags) => decide::run(flags.try_into()?, started),
         Command::Generate(flags) => generate::run(flags, started),

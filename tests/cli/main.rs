@@ -3,6 +3,7 @@
 mod cases;
 mod certificate;
 mod coloring;
+mod compare;
 mod convert;
 mod dcop;
 mod decide;

@@ -34,6 +34,17 @@ impl Found {
 pub struct Trace(Vec<Found>);
 
 impl Trace {
+    /// Returns the solutions of a curve, without evaluations.
+    pub fn of(curve: &Curve) -> Trace {
+        let mut trace = Trace::default();
+        for point in &curve.points {
+            if let Some(found) = point.found.filter(|found| trace.0.last().is_none_or(|last| last.cost != *found)) {
+                trace.push(point.time, 0, found);
+            }
+        }
+        trace
+    }
+
     /// Adds a solution, found at a time in seconds after a number of evaluations.
     pub fn push(&mut self, time: f64, ratings: u64, cost: f64) {
         self.0.push(Found { time, ratings: ratings as f64, cost });
@@ -91,19 +102,30 @@ pub fn spread(numbers: &[f64]) -> (f64, f64) {
     (mean, (variance / count).sqrt())
 }
 
-/// Returns the median over runs of the incumbent's cost at each time; runs without a solution count as the worst.
+/// Returns the median over measured runs of the incumbent's cost at each time; runs without a solution count as the
+/// worst.
 pub fn median_curve(label: &str, runs: &[Measured], seconds: f64, maximise: bool) -> Curve {
-    let mut times: Vec<f64> = runs.iter().flat_map(|run| run.trace.0.iter().map(|found| found.time)).collect();
+    median(label, &runs.iter().map(|run| &run.trace).collect::<Vec<_>>(), seconds, maximise)
+}
+
+/// Returns the median over curves of the incumbent's cost at each time; runs without a solution count as the worst.
+pub fn median_of(label: &str, curves: &[&Curve], seconds: f64, maximise: bool) -> Curve {
+    let traces: Vec<Trace> = curves.iter().map(|curve| Trace::of(curve)).collect();
+    median(label, &traces.iter().collect::<Vec<_>>(), seconds, maximise)
+}
+
+fn median(label: &str, traces: &[&Trace], seconds: f64, maximise: bool) -> Curve {
+    let mut times: Vec<f64> = traces.iter().flat_map(|trace| trace.0.iter().map(|found| found.time)).collect();
     times.push(seconds);
     times.sort_by(f64::total_cmp);
     times.dedup();
     let point = |time: f64| {
-        let mut known: Vec<f64> = runs.iter().filter_map(|run| run.trace.at(time)).collect();
+        let mut known: Vec<f64> = traces.iter().filter_map(|trace| trace.at(time)).collect();
         known.sort_by(f64::total_cmp);
         if maximise {
             known.reverse();
         }
-        Point { time, found: known.get(runs.len() / 2).copied(), bound: None }
+        Point { time, found: known.get(traces.len() / 2).copied(), bound: None }
     };
     Curve { label: label.into(), maximise, points: times.into_iter().map(point).collect(), ..Curve::default() }
 }

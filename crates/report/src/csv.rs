@@ -171,6 +171,10 @@ pub struct Recorded {
     pub instance: Option<String>,
     /// The seed, if the file states it.
     pub seed: Option<String>,
+    /// The exact cost of the last incumbent.
+    pub cost: Option<Number>,
+    /// The exact last bound.
+    pub bound: Option<Number>,
     /// The curves, without a label.
     pub curve: Curve,
 }
@@ -232,6 +236,9 @@ fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
         }
         let point = Point { time, found: number(columns[1])?, bound: number(columns[2])? };
         let text = |index: Option<usize>| record.get(index?).map(str::trim).filter(|text| !text.is_empty());
+        // `cost` and `bound` hold the upper and the lower bound, like the points
+        let exact = |index: usize| text(Some(index)).and_then(Number::parse);
+        (run.cost, run.bound) = (exact(columns[1]).or(run.cost), exact(columns[2]).or(run.bound));
         match (sense, text(sense)) {
             (_, Some(MINIMISE)) => maximise = Some(false),
             (_, Some(MAXIMISE)) => maximise = Some(true),
@@ -253,6 +260,7 @@ fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
     run.curve.maximise = maximise.unwrap_or(false);
     if run.curve.maximise {
         points.iter_mut().for_each(|point| std::mem::swap(&mut point.found, &mut point.bound));
+        std::mem::swap(&mut run.cost, &mut run.bound);
     }
     Ok(run)
 }

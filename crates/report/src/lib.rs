@@ -4,6 +4,7 @@
 //! at the end; the run continues.
 
 mod checkpoint;
+pub mod compare;
 pub mod comparison;
 #[cfg(feature = "cli")]
 mod console;

@@ -1,9 +1,11 @@
 //! Pages about runs: one file of HTML that loads nothing else. Everything is visible without scripts; scripts add zoom
 //! and values at the pointer.
 
+mod compared;
 mod run;
 mod runs;
 
+pub use compared::compared_page;
 pub(super) use run::KIND;
 pub use run::Settings;
 pub use runs::runs_page;

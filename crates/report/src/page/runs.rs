@@ -98,7 +98,7 @@ mod tests {
         let point = |&(time, found, bound): &(f64, f64, f64)| Point { time, found: Some(found), bound: Some(bound) };
         let optimal = points.last().is_some_and(|(_, found, bound)| found == bound);
         let curve = Curve { points: points.iter().map(point).collect(), optimal, ..Curve::default() };
-        Recorded { instance: Some(instance.into()), seed: None, curve }
+        Recorded { instance: Some(instance.into()), curve, ..Recorded::default() }
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod legend;
 mod pdf;
 mod policy;
 pub(super) mod style;
-mod svg;
+pub(super) mod svg;
 
 pub use bars::{Bar, Distribution, MOST_BARS, bars_svg};
 pub use policy::policy_svg;
