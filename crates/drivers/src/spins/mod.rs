@@ -1,9 +1,9 @@
 //! Thermal cycling (Möbius, Neklioudov, Díaz-Sánchez, Hoffmann, Fachat, Schreiber, "Optimization by thermal cycling",
-//! 1997) for networks of binary variables and functions of at most two variables, on the network as it was read. Anneals
-//! begin at the best solution, warmed up again; afterwards each component of the changes that lowers the cost is kept
-//! (partition crossover, as Whitley, Hains, Howe, 2009, for tours). A variable is a word with its value and the change
-//! by its flip; a sweep reads one word for each variable. On a device each block of threads has an assignment, on the
-//! CPU each thread.
+//! 1997) for networks of binary variables and functions of at most two variables, on the network as it was read.
+//! Anneals begin at the best solution, warmed up again; afterwards each component of the changes that lowers the cost
+//! is kept (partition crossover, as Whitley, Hains, Howe, 2009, for tours). A variable is a word with its value and the
+//! change by its flip; a sweep reads one word for each variable. On a device each block of threads has an assignment,
+//! on the CPU each thread.
 
 mod anneals;
 mod cpu;
