@@ -13,7 +13,7 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 
 /// Returns the result of an emulator that executes the programs of devices by their descriptors.
-fn emulated(prepared: &Prepared) -> Option<Marginals> {
+pub(super) fn emulated(prepared: &Prepared) -> Option<Marginals> {
     let tree = prepared.tree.as_ref()?;
     let (planned, asked) = (tree.planned(), prepared.asked_of(tree));
     let back = Back::of_emulator(planned.plan, &on_device::wanted(planned, &asked), &[]);

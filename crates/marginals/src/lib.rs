@@ -41,6 +41,8 @@ mod device_tests;
 mod evidence;
 mod floor;
 mod found;
+#[cfg(test)]
+mod hub_tests;
 mod intervals;
 mod levels;
 mod many;

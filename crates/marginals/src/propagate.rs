@@ -221,16 +221,19 @@ pub(super) fn variable(plan: &EliminationPlan, step: &Step) -> usize {
 
 /// Returns the error and range of the product of a step's inputs and of a table with the properties `begin`.
 pub(super) fn joined(sliced: &Sliced, step: &Step, notes: &[Note], begin: Note) -> Note {
-    let mut all = Note { error: begin.error + (step.inputs.len() + 1) as f64 * ROUNDOFF, ..begin };
+    // the exponent of a number is that of a mantissa in [1/2, 1), so each factor may be half of its power of two
+    let mut all =
+        Note { error: begin.error + (step.inputs.len() + 1) as f64 * ROUNDOFF, least: begin.least.saturating_sub(1) };
     for input in &step.inputs {
-        match input.source {
+        let least = match input.source {
             Source::Message(from) => {
                 all.error += notes[from as usize].error;
-                all.least = all.least.saturating_add(notes[from as usize].least);
+                notes[from as usize].least
             }
-            Source::Function(f) => all.least = all.least.saturating_add(sliced.least[f as usize]),
-            Source::Unary => {}
-        }
+            Source::Function(f) => sliced.least[f as usize],
+            Source::Unary => continue,
+        };
+        all.least = all.least.saturating_add(least.saturating_sub(1));
     }
     all
 }
