@@ -438,7 +438,10 @@ mod tests {
         }
         let terms: Vec<String> = (0..40).map(|v| format!("{}{e}{} x{v}", v % 5 + 1, v + 1)).collect();
         let error = parse(&format!("1 z >= 0 ;\n{} = 9{e} ;", terms.join(" ")), Format::Opb).expect_err("too large");
-        assert!(error.to_string().contains("t:2:1: found `constraint 2`, expected a smaller constraint"), "{error}");
+        let error = error.to_string();
+        assert!(error.contains("t:2:1: found `constraint 2`, expected a smaller constraint"), "{error}");
+        // the 40 coefficients total 975 * 10^31 + 820
+        assert!(error.contains("total has 113 bits") && error.contains("at most 58 bits fit"), "{error}");
         let alone = format!("{} 7{e} y >= 1 ;", terms.join(" "));
         let network = parse(&alone, Format::Opb).expect("any bit suffices");
         let of =

@@ -176,11 +176,14 @@ impl Weighted {
                 let constraint = Constraint { weights, least, most, ..Constraint::default() };
                 Ok(constraint.add_table(network.builder, scope, cost)?)
             }
-            _ => Err(Refusal::TooLarge(
-                "coefficients that pass 64 bits, also once they are divided by what they share, \
-                 and cut to the bound,"
-                    .into(),
-            )),
+            _ => {
+                let (low, high) = self.range();
+                let (bits, most) = ((high - low).bits(), COST_LIMIT.ilog2());
+                Err(Refusal::TooLarge(format!(
+                    "coefficients whose total has {bits} bits, after division by their greatest common divisor and \
+                     caps at the bound; with more than {TABLE} variables at most {most} bits fit"
+                )))
+            }
         }
     }
 
