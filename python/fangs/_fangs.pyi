@@ -357,7 +357,8 @@ class Network:
         """Proves a bound by inference alone, without local search.
 
         Args:
-            method: ``auto``, ``shift``, ``join-graph``, ``mbe``, ``mbe-mm``, ``be``, ``sparse-be``, ``branch`` or ``cores``.
+            method: ``auto``, ``shift``, ``join-graph``, ``mbe``, ``mbe-mm``, ``be``, ``sparse-be``, ``branch``,
+                ``cores`` or ``linear``.
             z: the largest number z of variables of a mini-bucket, the i-bound plus 1; it grows if None.
             evidence: values of some variables, or a file of them.
             time: seconds until the best bound so far is returned.

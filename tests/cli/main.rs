@@ -25,6 +25,7 @@ mod refusals;
 mod solve;
 mod spill;
 mod stop;
+mod sums;
 mod tables;
 #[cfg(unix)]
 mod terminals;

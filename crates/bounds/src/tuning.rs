@@ -27,6 +27,8 @@ fangs_base::tuning! {
         heavy: bool = true, false..=true, "switch", "estimate";
         /// Whether the method `auto` runs core-guided search.
         cores: bool = true, false..=true, "switch", "estimate";
+        /// Whether the method `auto` runs branch and bound by linear programming.
+        linear: bool = true, false..=true, "switch", "estimate";
     }
 
     /// Values of several strategies.
@@ -134,6 +136,37 @@ fangs_base::tuning! {
         /// A stratum has more than one in this many of the different weights left, because real costs are all
         /// different.
         strata: usize = 16, 1..=1_000_000, "inverse part of the weights", "estimate";
+    }
+
+    /// Linear programming.
+    linear: LinearTuning {
+        /// Most columns, and most weights of rows, of a linear program.
+        columns: usize = 1 << 22, 1..=1_000_000_000, "columns", "estimate";
+        /// Most tuples of all tables that become columns of a linear program.
+        tuples: u64 = 1 << 15, 0..=1_000_000_000, "tuples", "estimate";
+        /// Most rows of a program for the simplex method, because the inverse of its basis is dense; beyond it, the
+        /// volume algorithm chooses multipliers.
+        rows: u64 = 1500, 1..=100_000, "rows", "estimate";
+        /// Work up to which the linear program of the root has all the time.
+        root: u64 = 1 << 32, 0..=1_000_000_000_000_000, "work", "estimate";
+        /// Work on the linear program of a node between two looks at the stop flag.
+        slice: u64 = 1 << 24, 1..=1_000_000_000_000_000, "work", "estimate";
+        /// Slices without gain after which the root's linear program is left as it is.
+        stalls: u32 = 200, 1..=1_000_000, "slices", "estimate";
+        /// Most times that the linear program of a node is solved after values have been removed.
+        resolves: u32 = 4, 1..=1_000, "times", "estimate";
+        /// A linear program is solved again if at least one in this many columns was removed.
+        worth_resolving: usize = 20, 1..=1_000_000, "inverse part of the columns", "estimate";
+        /// Work of the root's linear program, for one set of covers, from which on no more covers are added.
+        cover_work: u64 = 1 << 27, 0..=1_000_000_000_000_000, "work", "estimate";
+        /// Least gain of a round of covers, as a part of the bound.
+        cover_gain: f64 = 1e-4, 0.0..=1.0, "part of the bound", "estimate";
+        /// Rounds of covers without gain after which no more are added.
+        cover_rounds: u32 = 3, 0..=1_000, "rounds", "estimate";
+        /// Value of a column from which on the child that fixes it comes first.
+        fixed_first: f64 = 0.4, 0.0..=1.0, "value", "estimate";
+        /// Branch and bound by linear programming has one in this many units of the time.
+        time: u64 = 2, 1..=1_000_000, "inverse part of the time", "estimate";
     }
 
     /// Join graphs.

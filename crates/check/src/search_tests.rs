@@ -26,7 +26,7 @@ fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let order = best_orders(&problem, &[Method::MinFill], 1, 1, 1, &stop).remove(0);
     let known = solutions.get(rng.index(2 * solutions.len() + 1)).map(|(cost, _)| *cost);
     let style = Style::ALL[rng.index(2)];
-    let begin = Begin { problem: &problem, ub: known, order: &order, memory: 1 << 30, journal: true };
+    let begin = Begin { problem: &problem, ub: known, order: &order, memory: 1 << 30, journal: true, network: None };
     let mut branch = Branch::new(begin, style, &stop)?.leaves(4.0);
     while branch.advance(1 + rng.below(2000), &stop) == Progress::More && rng.below(6) > 0 {}
     let bound = branch.lower_bound().min(network.top());

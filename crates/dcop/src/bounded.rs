@@ -92,7 +92,7 @@ pub fn run_bounded(
         return Ok(found);
     }
     let upper = found.assignment.as_ref().map_or(problem.top, |(cost, _)| *cost);
-    let begin = Begin { problem, ub: Some(upper), order: &tree.order, memory, journal: false };
+    let begin = Begin { problem, ub: Some(upper), order: &tree.order, memory, journal: false, network: None };
     let Some(mut search) = Branch::new(begin, Style::Cut { message_entries: message_limit }, stop) else {
         stop.check()?;
         let what = "messages of limited size: the problem takes more than the memory, or its costs more than 48 bits \

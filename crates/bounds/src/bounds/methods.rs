@@ -3,6 +3,7 @@
 use super::branch::Branch;
 #[cfg(feature = "sat")]
 use super::cores::Cores;
+use super::linear::LinearSearch;
 use super::search::Searcher;
 use super::strategies::{Graphs, NOTHING, Strategies};
 use super::tuning::{DEVICE_EXACT_WORK, EXACT_WORK};
@@ -20,7 +21,8 @@ pub fn follows_order(method: &str) -> bool {
     if method == BoundChoice::Cores.name() {
         return false;
     }
-    let without = [CONSTANT, REDUCTIONS, BoundChoice::None.name(), BoundChoice::Shift.name()];
+    let without =
+        [CONSTANT, REDUCTIONS, BoundChoice::None.name(), BoundChoice::Shift.name(), BoundChoice::Linear.name()];
     !without.contains(&method)
 }
 
@@ -37,6 +39,7 @@ pub enum BoundChoice {
     Be,
     SparseBe,
     Branch,
+    Linear,
     #[cfg(feature = "sat")]
     Cores,
 }
@@ -61,7 +64,7 @@ pub static METHODS: &[BoundMethod] = &[
     BoundMethod {
         choice: BoundChoice::Auto,
         names: &["auto"],
-        about: "Exact elimination where affordable, else shift, join-graph, mbe, sparse-be, branch and cores in turn",
+        about: "Exact elimination if affordable, else shift, join-graph, mbe, sparse-be, branch, cores, linear in turn",
         strategies: Strategies {
             plain: true,
             shift: true,
@@ -123,6 +126,13 @@ pub static METHODS: &[BoundMethod] = &[
         Strategies { searches: &[Branch::LIGHT, Branch::HEAVY], ..NOTHING },
     )
     .advised("--bound-memory raises the limit, --method mbe takes any costs"),
+    method(
+        BoundChoice::Linear,
+        &["linear"],
+        "Branch and bound by linear programming, for networks with weighted sums or counts",
+        Strategies { searches: &[LinearSearch::SEARCHER], ..NOTHING },
+    )
+    .advised("--bound-memory raises the limit, --method auto takes any network"),
     #[cfg(feature = "sat")]
     method(
         BoundChoice::Cores,
@@ -135,6 +145,7 @@ pub static METHODS: &[BoundMethod] = &[
 
 /// The searches of the method `auto`, in the order in which they begin; [`Strategies::switched`] names them too.
 const SEARCHERS: &[&Searcher] = &[
+    LinearSearch::SEARCHER,
     Branch::LIGHT,
     #[cfg(feature = "sat")]
     Cores::SEARCHER,

@@ -17,6 +17,7 @@ mod cores;
 mod cost_shifting;
 pub mod early;
 mod join_graph;
+mod linear;
 mod methods;
 mod moved;
 mod network;

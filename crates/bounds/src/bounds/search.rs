@@ -5,9 +5,9 @@ use super::proof::Proof;
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Progress};
 use crate::error::Error;
-use crate::model::{Cost, Problem};
+use crate::model::{Cost, Network, Problem};
 use crate::order::Order;
-use crate::reduce::Reducer;
+use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::Stop;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -25,6 +25,12 @@ pub trait Search: Debug + Send + Sync {
 
     /// Returns the problem that it searches.
     fn problem(&self) -> &Arc<Problem>;
+
+    /// Returns the problem that it searches with the way back to the network; `None` if it searches the problem with
+    /// which it began.
+    fn reduced(&self) -> Option<&ReducedProblem> {
+        None
+    }
 
     /// Works on about `work` entries. Returns `Progress::Done` once its bound is the optimum, or equals the upper bound
     /// because no better solution exists.
@@ -49,6 +55,11 @@ pub trait Search: Debug + Send + Sync {
 
     /// Returns the best solution found since the last call.
     fn take_solution(&mut self) -> Option<Vec<u32>> {
+        None
+    }
+
+    /// Returns for each variable and value a lower bound on the solutions with that value, once after it has changed.
+    fn take_value_bounds(&mut self) -> Option<Vec<Vec<Cost>>> {
         None
     }
 
@@ -84,6 +95,8 @@ pub enum Steady {
     Light,
     /// Core-guided search.
     Cores,
+    /// Branch and bound whose nodes are bounded by linear programming.
+    Linear,
 }
 
 /// The arguments with which a search begins.
@@ -99,6 +112,8 @@ pub struct Begin<'a> {
     pub memory: u64,
     /// Whether to keep what a certificate needs.
     pub journal: bool,
+    /// The network, if it has global functions.
+    pub network: Option<&'a Network>,
 }
 
 /// A search that has begun, or the reason why it cannot run.

@@ -81,7 +81,7 @@ pub struct BoundResult {
     /// An assignment of the reduced problem, which may violate hard functions.
     pub assignment: Option<Vec<u32>>,
     /// `reduce`, `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `shift+sparse-be`,
-    /// `jg(z)+sparse-be`, `branch`, `branch+mbe` or `cores`.
+    /// `jg(z)+sparse-be`, `branch`, `branch+mbe`, `cores` or `linear`.
     pub source: String,
     /// Messages of an elimination of the reduced problem without preceding cost shifting; `None` for other stages.
     pub outcome: Option<Arc<Outcome>>,

@@ -73,6 +73,7 @@ impl Strategies {
         let is_on = |searcher: &Searcher| match searcher.steady {
             Some(Steady::Light) => on.light,
             Some(Steady::Cores) => on.cores,
+            Some(Steady::Linear) => on.linear,
             None => on.heavy,
         };
         let searches = SEARCHES.get_or_init(|| self.searches.iter().copied().filter(|one| is_on(one)).collect());

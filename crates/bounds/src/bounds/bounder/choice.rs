@@ -7,6 +7,7 @@ use super::graphs::DeviceUse;
 use super::plans::{Plans, Strategy, weight};
 use super::sizes::SizeSchedule;
 use crate::bounds::cost_shifting::Shift;
+use crate::bounds::methods::BoundChoice;
 use crate::bounds::search::{Search, Steady};
 use crate::bounds::shifting::{Between, Shifting};
 use crate::elimination::{Limits, Plan};
@@ -68,6 +69,9 @@ impl Bounder {
         let strategies = self.strategies();
         let strategies = if self.is_vast(problem) { strategies.shifting_alone() } else { strategies };
         let mut plans = Plans::new(problem, sizes, strategies, self.options.certified);
+        if self.network.is_none() && self.options.choice == BoundChoice::Auto {
+            plans.searchers.retain(|searcher| searcher.steady != Some(Steady::Linear));
+        }
         // their problem may differ, but its solutions include all that are better than the incumbent
         for (search, gain) in &mut self.searches {
             *gain = 0;
@@ -78,6 +82,11 @@ impl Bounder {
     }
 
     fn choose_from(&mut self, plans: &mut Plans, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        if plans.searchers.last().is_some_and(|searcher| searcher.steady == Some(Steady::Linear))
+            && let Some(stage) = self.begin_search(plans, ub, stop)
+        {
+            return Some(stage);
+        }
         if !std::mem::replace(&mut plans.begun, true)
             && plans.shifts(stop)
             && let Some(shifting) = self.first_shift(plans, ub, stop)

@@ -25,7 +25,7 @@ use crate::activity::Activity;
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Limits, Slices};
 use crate::error::Error;
-use crate::model::{Cost, Problem};
+use crate::model::{Cost, Network, Problem};
 use crate::order::{Method, Order, OrderSearch};
 use crate::reduce::ReducedProblem;
 use crate::stop::Stop;
@@ -78,6 +78,8 @@ pub struct Bounder {
     plans: Option<Box<Plans>>,
     /// Searches that are not at work, with the gain of their last stage. They continue after the problem has changed.
     searches: Vec<(Box<dyn Search>, Cost)>,
+    /// The network, if it has global functions; `None` until the first stage is chosen.
+    network: Option<Network>,
     /// The reduced problems that searches began with.
     problems: Vec<ReducedProblem>,
     running: Option<Running>,

@@ -5,7 +5,6 @@ use super::{Bounder, Stage};
 use crate::bounds::methods::BoundChoice;
 use crate::bounds::search::{Begin, Search, Searcher, Steady};
 use crate::bounds::step::Notice;
-use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tuning::tuning;
@@ -14,7 +13,7 @@ use crate::tuning::tuning;
 /// must be repeatable. Work is no measure of time: a join graph's was found to take six times as long as a search's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
-    steady: [u64; 2],
+    steady: [u64; 3],
     others: u64,
 }
 
@@ -42,7 +41,7 @@ impl Bounder {
     /// forever that it is half done (results/notes/branch.md).
     pub(super) fn owed(&mut self, plans: &Plans, ub: Option<Cost>) -> Option<Stage> {
         let owed = |whose| self.waiting(whose).filter(|&at| self.spent.owes(whose, self.parts(plans, whose, at)));
-        let at = owed(Steady::Light).or_else(|| owed(Steady::Cores))?;
+        let at = owed(Steady::Linear).or_else(|| owed(Steady::Light)).or_else(|| owed(Steady::Cores))?;
         Some(self.turn(at, ub))
     }
 
@@ -53,9 +52,13 @@ impl Bounder {
         let hopeless = match whose {
             Steady::Light => done > tuning().schedule.tried && left / tuning().schedule.hopeless > done,
             Steady::Cores => is_behind(Some((search.lower_bound(), *gain)), plans.best),
+            Steady::Linear => left > 0 && is_behind(Some((search.lower_bound(), *gain)), plans.best),
         };
         match whose {
+            // nothing else takes so little time for such a bound
+            Steady::Linear if left == 0 => 1,
             _ if hopeless || !self.gpus.is_empty() => tuning().schedule.less_time,
+            Steady::Linear => tuning().linear.time,
             Steady::Light if left <= done => tuning().schedule.more_time,
             _ => tuning().schedule.light_time,
         }
@@ -72,22 +75,12 @@ impl Bounder {
             .all(|strategy| is_behind(strategy.reached, plans.best));
         let slow = slow && plans.graphs.as_ref().is_none_or(|strategy| is_behind(strategy.reached, plans.best));
         let planned = plans.work.saturating_mul(if slow { tuning().schedule.behind } else { 1 });
-        while let Some(searcher) = plans.searchers.pop() {
-            let (memory, journal) = (plans.sizes.memory() / tuning().schedule.search_memory, plans.journal);
-            let begin = Begin { problem: &plans.problem, ub, order: plans.sizes.order()?, memory, journal };
-            match (searcher.begin)(begin, stop) {
-                Ok(mut search) => {
-                    plans.reserve(memory);
-                    self.gpus.first().into_iter().for_each(|gpu| search.use_device(gpu));
-                    return Some(Stage::Search(search, tuning().schedule.first_turn));
-                }
-                Err(Error::Stopped) => return None,
-                // if all methods may run, it is not worth a notice that one does not
-                Err(_) if self.options.choice == BoundChoice::Auto => {}
-                Err(refusal) => {
-                    self.notices.retain(|notice| !matches!(notice, Notice::Refused(_)));
-                    self.notices.push_back(Notice::Refused(refusal));
-                }
+        while !plans.searchers.is_empty() {
+            if let Some(stage) = self.begin_search(plans, ub, stop) {
+                return Some(stage);
+            }
+            if stop.is_set() {
+                return None;
             }
         }
         let weight = |at: usize| {
@@ -99,6 +92,27 @@ impl Bounder {
         };
         let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
         (!are_planned || weight <= planned).then(|| self.turn(at, ub))
+    }
+
+    /// Begins the next search. Returns `None` if it cannot run or `stop` is set.
+    pub(super) fn begin_search(&mut self, plans: &mut Plans, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        let searcher = plans.searchers.pop()?;
+        let (memory, journal) = (plans.sizes.memory() / tuning().schedule.search_memory, plans.journal);
+        let (problem, order, network) = (&plans.problem, plans.sizes.order()?, self.network.as_ref());
+        match (searcher.begin)(Begin { problem, ub, order, memory, journal, network }, stop) {
+            Ok(mut search) => {
+                plans.reserve(memory);
+                self.gpus.first().into_iter().for_each(|gpu| search.use_device(gpu));
+                return Some(Stage::Search(search, tuning().schedule.first_turn));
+            }
+            // if all methods may run, it is not worth a notice that one does not
+            Err(_) if stop.is_set() || self.options.choice == BoundChoice::Auto => {}
+            Err(refusal) => {
+                self.notices.retain(|notice| !matches!(notice, Notice::Refused(_)));
+                self.notices.push_back(Notice::Refused(refusal));
+            }
+        }
+        None
     }
 
     /// Returns a stage that grants a search as much work as it has done. Smaller grants, up to equality with the plans,
@@ -121,7 +135,7 @@ impl Bounder {
         let begins = |searcher: &&Searcher| match searcher.steady {
             Some(Steady::Light) => true,
             Some(Steady::Cores) => grow,
-            None => false,
+            Some(Steady::Linear) | None => false,
         };
         if plans.searchers.last().is_some_and(begins) {
             return self.search(plans, ub, stop);

@@ -39,6 +39,9 @@ pub(super) struct Turn {
 
 impl Bounder {
     fn begin(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) {
+        if self.network.is_none() {
+            self.network = reduced.reducer.original().cloned();
+        }
         let stage = self.choose(&reduced.problem, Some(upper), stop);
         (self.steady, self.done) = (stage.as_ref().and_then(Stage::steady), stage.is_none());
         self.activity.bounds(stage.as_ref().map_or("", Stage::doing));
@@ -57,8 +60,8 @@ impl Bounder {
             }
             Some(Stage::Search(search, work)) => {
                 let known = self.problems.iter().find(|known| Arc::ptr_eq(&known.problem, search.problem()));
-                let of_search = known.unwrap_or(reduced).clone();
-                if known.is_none() {
+                let of_search = search.reduced().or(known).unwrap_or(reduced).clone();
+                if known.is_none() && search.reduced().is_none() {
                     self.problems.push(of_search.clone());
                 }
                 let (end, bound) = (search.work_done().saturating_add(work), search.lower_bound());
@@ -171,7 +174,8 @@ impl Bounder {
             return None;
         }
         let result = BoundResult::new(reduced.clone(), lower, turn.search.name().into());
-        let result = BoundResult { assignment, proof: turn.search.proof(&reduced.reducer), ..result };
+        let (value_bounds, proof) = (turn.search.take_value_bounds(), turn.search.proof(&reduced.reducer));
+        let result = BoundResult { assignment, value_bounds, proof, ..result };
         if over && let Some(Running { work: Work::Search(turn), .. }) = self.running.take() {
             self.searched(turn.search, turn.before);
         }

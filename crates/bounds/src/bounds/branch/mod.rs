@@ -109,7 +109,7 @@ impl Branch {
     /// order or a better one. Returns `None` if costs are too large for sums of 64 bits, the problem itself takes more
     /// than the memory, or `stop` is set.
     pub fn new(begin: Begin<'_>, style: Style, stop: &Stop) -> Option<Branch> {
-        let Begin { problem, ub, order, memory, journal } = begin;
+        let Begin { problem, ub, order, memory, journal, .. } = begin;
         // for many variables the pairs alone exceed the memory
         let _ = memory.checked_sub(StaticData::pairs(problem))?;
         let (tables, state) = StaticData::bytes(problem, stop).ok()?;

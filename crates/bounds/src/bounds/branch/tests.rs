@@ -15,7 +15,7 @@ const SHORT: u64 = 3;
 const STYLES: [Style; 3] = [Style::Light, Style::Heavy, Style::Cut { message_entries: SHORT }];
 
 fn begin(problem: &Arc<Problem>, ub: Option<Cost>, order: &Order, memory: u64, style: Style) -> Option<Branch> {
-    Branch::new(Begin { problem, ub, order, memory, journal: false }, style, &Stop::new())
+    Branch::new(Begin { problem, ub, order, memory, journal: false, network: None }, style, &Stop::new())
 }
 
 fn optimum(problem: &Problem) -> Cost {
@@ -241,7 +241,7 @@ fn traces_know_all_work_and_lead_to_each_other() {
         let problem = Arc::new(random(&mut rng, 4));
         let order = shuffled(&problem, &mut rng);
         let style = [Style::Light, Style::Heavy][rng.index(2)];
-        let begin = Begin { problem: &problem, ub: None, order: &order, memory: ROOMY, journal: true };
+        let begin = Begin { problem: &problem, ub: None, order: &order, memory: ROOMY, journal: true, network: None };
         let mut branch = Branch::new(begin, style, &Stop::new()).expect("small costs").leaves(2.0);
         let trace = branch.trace.clone().expect("searches keep them");
         loop {

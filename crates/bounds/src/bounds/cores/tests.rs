@@ -12,7 +12,7 @@ const ROOMY: u64 = 1 << 30;
 
 fn begin(problem: &Arc<Problem>, ub: Option<Cost>, memory: u64, journal: bool) -> Result<Cores, Error> {
     let order = shuffled(problem, &mut Rng::new(1));
-    Cores::new(Begin { problem, ub, order: &order, memory, journal }, &Stop::new())
+    Cores::new(Begin { problem, ub, order: &order, memory, journal, network: None }, &Stop::new())
 }
 
 fn optimum(problem: &Problem) -> Cost {
@@ -190,7 +190,7 @@ fn it_says_why_it_does_not_run() {
     let stopped = Stop::new();
     stopped.set(crate::stop::Cause::Time);
     let (problem, order) = (Arc::new(problem(30)), shuffled(&problem(30), &mut Rng::new(1)));
-    let begin = Begin { problem: &problem, ub: None, order: &order, memory: ROOMY, journal: false };
+    let begin = Begin { problem: &problem, ub: None, order: &order, memory: ROOMY, journal: false, network: None };
     assert!(matches!(Cores::new(begin, &stopped), Err(Error::Stopped)));
 }
 
