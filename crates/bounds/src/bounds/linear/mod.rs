@@ -88,12 +88,10 @@ impl LinearSearch {
     /// Evaluates a candidate by the network itself; takes it up if it is a better solution.
     fn found(&mut self, values: Vec<u32>, stop: &Stop) {
         let evaluation = check::evaluate(&self.network, &values);
-        if evaluation.is_solution()
-            && evaluation.cost < self.tree.ub
-            && let Ok(assignment) = self.reduced.reducer.project(&values, stop)
-        {
+        if evaluation.is_solution() && evaluation.cost < self.tree.ub {
+            // the leaf is done, so the bound must not pass its cost even if the solution cannot be reported
             self.tree.ub = evaluation.cost;
-            self.solution = Some(assignment);
+            self.solution = self.reduced.reducer.project(&values, stop).ok().or(self.solution.take());
         }
     }
 }
