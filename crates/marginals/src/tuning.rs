@@ -124,4 +124,25 @@ pub(super) mod components {
     pub const TURN: u64 = 1 << 14;
     /// Divisor of the memory limit that gives the share of the component search.
     pub const MEMORY: u64 = 4;
+    /// Divisor of the search's memory that gives the share of learnt clauses.
+    pub const CLAUSES: u64 = 16;
+    /// Approximate bytes of a learnt clause besides its literals, with its watches.
+    pub const BYTES_OF_A_CLAUSE: u64 = 96;
+    /// Bytes of a literal.
+    pub const BYTES_OF_A_LITERAL: u64 = 16;
+    /// Factor on the weight of a conflict for each later conflict. Not tuned.
+    pub const DECAY: f64 = 0.99;
+    /// Weight of a variable's position in the elimination order, from first to last, against one function or one recent
+    /// conflict. 2bitmax_6 takes 1.5 s with 20, more than 4 s with 0.
+    pub const LATE: f64 = 20.0;
+    /// States of a function, free or at a value for each variable, beyond which bans replace it if they can.
+    pub const BANNED_STATES: u64 = 256;
+    /// Largest number of bans of a function. Not tuned.
+    pub const MOST_BANS: usize = 16;
+    /// Units of work of the tests of all values before the search; some tenths of a second. Not tuned.
+    pub const TESTS: u64 = 1 << 24;
+    /// Largest number of literals of a clause that is applied again whenever more of the search is undone. Not tuned.
+    pub const SHORT: usize = 8;
+    /// Rounds of these tests, each of which may remove values that let later ones remove more. Not tuned.
+    pub const TEST_ROUNDS: u32 = 3;
 }
