@@ -69,7 +69,7 @@ impl Bounder {
         let strategies = self.strategies();
         let strategies = if self.is_vast(problem) { strategies.shifting_alone() } else { strategies };
         let mut plans = Plans::new(problem, sizes, strategies, self.options.certified);
-        if self.network.is_none() && self.options.choice == BoundChoice::Auto {
+        if (self.network.is_none() || self.is_linear_tried) && self.options.choice == BoundChoice::Auto {
             plans.searchers.retain(|searcher| searcher.steady != Some(Steady::Linear));
         }
         // their problem may differ, but its solutions include all that are better than the incumbent

@@ -80,6 +80,10 @@ pub struct Bounder {
     searches: Vec<(Box<dyn Search>, Cost)>,
     /// The network, if it has global functions; `None` until the first stage is chosen.
     network: Option<Network>,
+    /// Whether linear programming has begun, or cannot run.
+    is_linear_tried: bool,
+    /// Whether the reductions have solved a problem whose sums have coarse chains.
+    is_relaxation_solved: bool,
     /// The reduced problems that searches began with.
     problems: Vec<ReducedProblem>,
     running: Option<Running>,

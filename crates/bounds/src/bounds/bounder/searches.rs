@@ -5,9 +5,11 @@ use super::{Bounder, Stage};
 use crate::bounds::methods::BoundChoice;
 use crate::bounds::search::{Begin, Search, Searcher, Steady};
 use crate::bounds::step::Notice;
-use crate::model::Cost;
+use crate::model::{Cost, Problem};
+use crate::order::Order;
 use crate::stop::Stop;
 use crate::tuning::tuning;
+use std::sync::Arc;
 
 /// What searches with a guaranteed share of the time have taken, and all other stages: nanoseconds, or work if runs
 /// must be repeatable. Work is no measure of time: a join graph's was found to take six times as long as a search's.
@@ -94,11 +96,34 @@ impl Bounder {
         (!are_planned || weight <= planned).then(|| self.turn(at, ub))
     }
 
+    /// Returns a stage of linear programming, which needs no elimination order, if it has had less than its share of
+    /// the time or is `alone`.
+    pub(super) fn early_search(&mut self, ub: Cost, alone: bool, stop: &Stop) -> Option<Stage> {
+        if let Some(at) = self.waiting(Steady::Linear) {
+            let parts = if self.searches[at].0.work_left() == 0 { 1 } else { tuning().linear.time };
+            let is_next = alone || self.spent.owes(Steady::Linear, parts);
+            return is_next.then(|| self.turn(at, Some(ub)));
+        }
+        let network = self.network.as_ref().filter(|_| !self.is_linear_tried)?;
+        let searches = self.strategies().searches;
+        let searcher = searches.iter().find(|searcher| searcher.steady == Some(Steady::Linear))?;
+        let problem =
+            Arc::new(Problem { domains: Vec::new(), unary: Vec::new(), functions: Vec::new(), constant: 0, top: ub });
+        let order = Order { sequence: Vec::new(), method: None, width: 0, joint_entries: 0.0, largest: 0.0 };
+        let memory = self.options.memory / tuning().schedule.search_memory;
+        let (journal, network) = (self.options.certified, Some(network));
+        let begin = Begin { problem: &problem, ub: Some(ub), order: &order, memory, journal, network };
+        let begun = (searcher.begin)(begin, stop);
+        self.is_linear_tried = !stop.is_set();
+        begun.ok().map(|search| Stage::Search(search, tuning().schedule.first_turn))
+    }
+
     /// Begins the next search. Returns `None` if it cannot run or `stop` is set.
     pub(super) fn begin_search(&mut self, plans: &mut Plans, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let searcher = plans.searchers.pop()?;
         let (memory, journal) = (plans.sizes.memory() / tuning().schedule.search_memory, plans.journal);
         let (problem, order, network) = (&plans.problem, plans.sizes.order()?, self.network.as_ref());
+        self.is_linear_tried |= searcher.steady == Some(Steady::Linear);
         match (searcher.begin)(Begin { problem, ub, order, memory, journal, network }, stop) {
             Ok(mut search) => {
                 plans.reserve(memory);
@@ -167,6 +192,7 @@ impl Bounder {
                     self.searches.push((search, bound - before));
                 }
             }
+            None if search.is_done() => {}
             None => self.searches.push((search, 0)),
         }
     }

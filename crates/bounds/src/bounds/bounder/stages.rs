@@ -39,10 +39,11 @@ pub(super) struct Turn {
 
 impl Bounder {
     fn begin(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) {
-        if self.network.is_none() {
-            self.network = reduced.reducer.original().cloned();
-        }
         let stage = self.choose(&reduced.problem, Some(upper), stop);
+        self.start(stage, reduced);
+    }
+
+    fn start(&mut self, stage: Option<Stage>, reduced: &ReducedProblem) {
         (self.steady, self.done) = (stage.as_ref().and_then(Stage::steady), stage.is_none());
         self.activity.bounds(stage.as_ref().map_or("", Stage::doing));
         let (work, reduced) = match stage {
@@ -75,14 +76,26 @@ impl Bounder {
     /// Works on a slice of the stage at work, or of the next one. Returns its result if it has one.
     pub(super) fn advance(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Option<BoundResult> {
         if self.running.is_none() {
-            if let Some(result) = solved(reduced, upper) {
-                return (!std::mem::replace(&mut self.done, true)).then_some(result);
+            if self.network.is_none() {
+                self.network = reduced.reducer.original().cloned();
             }
             let follows = self.plans.is_none() && self.orders.is_empty() && !self.is_vast(&reduced.problem);
-            if follows && self.order(&reduced.problem, stop) {
+            if let Some(result) = solved(reduced, upper) {
+                // coarse chains may be solved while the sums that they replace are not
+                let is_open = reduced.reducer.is_relaxed() && !reduced.reducer.infeasible();
+                if !is_open || !std::mem::replace(&mut self.is_relaxation_solved, true) {
+                    let is_new = !std::mem::replace(&mut self.done, !is_open);
+                    return is_new.then_some(BoundResult { exact: !is_open, ..result });
+                }
+                let stage = self.early_search(upper, true, stop);
+                self.start(stage, reduced);
+            } else if let Some(stage) = follows.then(|| self.early_search(upper, false, stop)).flatten() {
+                self.start(Some(stage), reduced);
+            } else if follows && self.order(&reduced.problem, stop) {
                 return None;
+            } else {
+                self.begin(reduced, upper, stop);
             }
-            self.begin(reduced, upper, stop);
         }
         match &mut self.running.as_mut()?.work {
             Work::Shift(shift) => {

@@ -4,6 +4,7 @@ use super::domains::{Domains, Propagator};
 use super::exact::{Lagrangean, Multipliers};
 use super::program::Program;
 use super::*;
+use crate::bounds::{BoundChoice, Bounder, BounderOptions, Step};
 use crate::elimination::testing::shuffled;
 use crate::generate::generate;
 use crate::model::{FORBIDDEN, Global, GlobalKind, Target};
@@ -163,4 +164,37 @@ fn any_multipliers_give_a_bound() {
 fn networks_without_sums_are_refused() {
     let network = generate("grid", &[("side", "3")], 1).expect("a family");
     assert!(matches!(begin(&network, None), Err(Error::Usage(why)) if why.contains("weighted sums")));
+}
+
+/// The reductions solve the coarse chains of small networks, but not the sums that they replace.
+#[test]
+fn sums_are_proved_if_the_reductions_solve_their_chains() {
+    let mut rng = Rng::new(8);
+    let mut solved = 0;
+    for _ in 0..3000 {
+        let network = case(&mut rng);
+        let has_program = Program::new(&network, &Stop::new()).is_ok();
+        if !network.is_relaxed() || !has_program {
+            continue;
+        }
+        let optimum =
+            assignments(&network).iter().map(|x| check::evaluate(&network, x).cost).min().unwrap_or(FORBIDDEN);
+        let optimum = optimum.min(network.top());
+        let stop = Stop::new();
+        let reducer = Reducer::new(&network, true, &stop).expect("no stop is set");
+        let reduced = ReducedProblem::new(reducer, &stop).expect("no stop is set");
+        let options = BounderOptions { choice: BoundChoice::Linear, memory: ROOMY, ..BounderOptions::default() };
+        let (mut bounder, mut bound) = (Bounder::new(options), network.least());
+        loop {
+            match bounder.step(&reduced, network.top(), &stop) {
+                Step::More => {}
+                Step::Result(result) => bound = bound.max(result.lower),
+                Step::Done => break,
+            }
+            assert!(bound <= optimum, "{bound} {optimum} {network:?}");
+        }
+        assert_eq!(bound, optimum, "{network:?}");
+        solved += 1;
+    }
+    assert!(solved > 20, "{solved}");
 }
