@@ -8,7 +8,7 @@ pub mod tuning;
 use fangs_base::{Error, activity, error, memory, rng, stop, threads};
 use fangs_check as check;
 use fangs_device as device;
-use fangs_elimination::{elimination, order, tensor};
+use fangs_elimination::{algebra, elimination, order, tensor};
 #[cfg(test)]
 use fangs_formats as formats;
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub use network::{News, Proved, Proving, ProvingOptions};
 pub use proof::{Proof, weaker};
 pub use search::{Begin, Begun, Search, Searcher, Steady};
 pub use shifting::Shifting;
-pub use solutions::{SolutionOptions, solutions};
+pub use solutions::{Best, Counted, SolutionOptions, best, count, solutions};
 pub use step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
 pub use strategies::{Graphs, Part, Strategies};
 pub use trace::BranchingTrace;

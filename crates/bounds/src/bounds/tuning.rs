@@ -146,3 +146,32 @@ pub(super) mod proof {
     /// Further passes that the replay may make over the last join graph: it stops once it has reached the bound.
     pub const MORE_PASSES: u32 = 16;
 }
+
+/// Enumeration and counting of solutions.
+pub(super) mod solutions {
+    /// Bytes of the first mini-bucket messages, which take milliseconds.
+    pub const FIRST_TABLES: u64 = 1 << 20;
+    /// Growth factor of these messages: earlier ones then cost little compared with the last ones.
+    pub const GROWTH: u64 = 8;
+    /// Combinations that elimination visits in the time in which the search tries one value: a microsecond or two.
+    pub const VALUE_WORK: u64 = 256;
+    /// Combinations up to which what is left at a node is enumerated by tables, at first: about as long as a few
+    /// nodes.
+    pub const FIRST_LEAF: u64 = 1 << 14;
+    /// Combinations up to which what is left at a node is counted by tables, at first.
+    pub const FIRST_COUNTED: u64 = 1 << 16;
+    /// Work after which a search without a solution begins again, at first: some ten milliseconds.
+    pub const FIRST_WORK: u64 = 1 << 24;
+    /// Factor by which tables and work grow when a search begins again.
+    pub const BEGIN_AGAIN: u64 = 16;
+    /// A part is enumerated by tables of one in this many combinations of the work done without a solution.
+    pub const LEAF_PART: u64 = 4;
+    /// Number of states for which memory is reserved.
+    pub const STATES: u64 = 4;
+    /// Visits of variables between two checks of the stop flag: below a millisecond.
+    pub const VISITS: u32 = 1 << 8;
+    /// Largest number of pairs of variables that must differ from which sets are made.
+    pub const DIFFERENT_PAIRS: usize = 1 << 18;
+    /// Work of each remaining value when values that must differ are matched.
+    pub const DIFFERENT_WORK: u64 = 32;
+}

@@ -4,11 +4,13 @@
 //! 2000): one operation that combines functions and one that eliminates a variable from the combination.
 
 mod counting;
+mod least_count;
 mod min_sum;
 mod sum_max;
 mod sum_product;
 
 pub use counting::Counting;
+pub use least_count::LeastCount;
 pub use min_sum::{CostEntry, MinSum};
 pub use sum_max::SumMax;
 pub use sum_product::{OfNumbers, Range, SumProduct, WideSumProduct};
@@ -114,6 +116,12 @@ mod tests {
         laws(MinSum { cap }, &mut || (rng.below(u64::from(cap as u32) + 1) as i32).min(cap));
         laws(MinSum { cap: 60i64 }, &mut || rng.below(61) as i64);
         laws(Counting { most: u64::MAX }, &mut || rng.draw() >> rng.below(64));
+        for modulus in [0, 7, (1 << 62) - 57] {
+            let semiring = LeastCount { cap: 20, modulus };
+            let number = |rng: &mut Rng| if modulus == 0 { rng.draw() >> rng.below(64) } else { rng.below(modulus) };
+            // the number of a cost that is not reached may be 0 because of the modulus
+            laws(semiring, &mut || semiring.settle([rng.below(25), number(&mut rng)]));
+        }
         laws(Counting { most: 1000 }, &mut || rng.below(1001));
         laws(SumMax { numbers: SumProduct, max: true }, &mut || rng.below(1 << 7) as f64);
         // small integers, whose products and multiples doubles hold exactly

@@ -297,7 +297,7 @@ impl Dive<'_> {
     ) -> ChoicePoint {
         let data = self.data;
         let variable = match self.style {
-            Style::Light => decisive(data, state, self.failures.is_some()),
+            Style::Light => decisive(data, state, self.failures.is_some(), |_| true),
             Style::Heavy => cheapest(data, state),
             Style::Cut { .. } => last(data, state),
         };
@@ -313,10 +313,11 @@ impl Dive<'_> {
     }
 }
 
-/// Returns the variable with the fewest values relative to the mean costs of its functions, which are multiplied by
-/// their failures if `learned` (dom/wdeg: Boussemart, Hemery, Lecoutre, Sais, 2004). Of equal ones it is the variable
-/// with the largest second-best loss. Failures instead of costs took four times as many nodes on CELAR6-SUB1-24.
-fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
+/// Returns the variable, of those that `may` be branched on, with the fewest values relative to the mean costs of its
+/// functions, which are multiplied by their failures if `learned` (dom/wdeg: Boussemart, Hemery, Lecoutre, Sais, 2004).
+/// Of equal ones it is the variable with the largest second-best loss. Failures instead of costs took four times as
+/// many nodes on CELAR6-SUB1-24.
+pub(crate) fn decisive(data: &StaticData, state: &State, learned: bool, may: impl Fn(usize) -> bool) -> usize {
     let score = |v: usize| {
         let decides = |&&(index, _): &&(u32, u32)| {
             let scope = &data.functions[index as usize].scope;
@@ -330,7 +331,7 @@ fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
     };
     // of equal ones with equal losses the first
     let (mut best, mut least, mut most) = (0, f64::INFINITY, -1);
-    for v in (0..data.variables()).filter(|&v| state.count(v) > 1) {
+    for v in (0..data.variables()).filter(|&v| state.count(v) > 1 && may(v)) {
         let score = score(v);
         if score > least {
             continue;

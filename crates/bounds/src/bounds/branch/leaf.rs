@@ -246,10 +246,15 @@ impl Residual {
 /// The planning of a residual problem's elimination.
 impl Residual {
     /// Returns the order of the whole problem, restricted to the unassigned variables.
-    fn along(&self, sequence: &[u32], stop: &Stop) -> Order {
+    pub fn along(&self, sequence: &[u32], stop: &Stop) -> Order {
         let places = sequence.iter().filter_map(|v| self.variables.binary_search(v).ok());
         let order = Order::given(&self.problem, &places.map(|place| place as u32).collect::<Vec<_>>(), stop);
         order.expect("a permutation of what is left")
+    }
+
+    /// Returns the unassigned variables, ascending, and their problem.
+    pub fn into_parts(self) -> (Vec<u32>, Arc<Problem>) {
+        (self.variables, self.problem)
     }
 
     /// Returns the exact plan if it keeps within the budget, else the plan of the largest z that does; `None` if there

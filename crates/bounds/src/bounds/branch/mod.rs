@@ -32,12 +32,14 @@ use crate::stop::Stop;
 use crate::threads;
 use crate::tuning::tuning;
 pub use depth_first::Style;
+pub(crate) use depth_first::decisive;
 use depth_first::{Dive, Found, Node};
 use leaf::Budget;
 pub use leaf::Sent;
+pub(crate) use leaf::{Elimination, Residual};
 pub use probe::{Probe, Probed};
-use residual::State;
-use static_data::StaticData;
+pub(crate) use residual::{Give, State};
+pub(crate) use static_data::StaticData;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 

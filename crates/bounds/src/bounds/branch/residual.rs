@@ -107,6 +107,11 @@ impl State {
         self.counts[v]
     }
 
+    /// Returns whether a variable with a single value has been visited: it has no more costs to pass on.
+    pub fn is_settled(&self, v: usize) -> bool {
+        self.settled[v]
+    }
+
     pub fn unary(&self, data: &StaticData, v: usize, value: u32) -> Cost {
         self.cells[data.first[v] as usize + value as usize]
     }
