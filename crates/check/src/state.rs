@@ -78,7 +78,7 @@ impl State {
         scope.iter().map(|&v| self.values[v as usize].len()).collect()
     }
 
-    /// Returns the limit of a single entry, all other costs being at least 0.
+    /// Returns the least cost with which a single entry reaches the limit, if all other costs are at least 0.
     pub(super) fn dear(&self) -> Cost {
         (self.top - self.constant).clamp(0, FORBIDDEN.into()) as Cost
     }

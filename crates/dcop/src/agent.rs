@@ -190,13 +190,13 @@ impl Agent {
 /// The result of an agent's UTIL phase.
 #[derive(Debug)]
 pub(super) struct Sent<E: CostTable> {
-    /// The sum of its mini-buckets without variables.
+    /// The sum of the agent's mini-buckets without variables.
     pub constant: E,
-    /// Its messages, by step of its plan.
-    /// Seconds of computing.
+    /// The tables of the agent's message, in the order of the steps of its plan.
     pub tables: Vec<Arc<Storage<E>>>,
-    /// Seconds of transfers to and from a device.
+    /// Seconds of computing.
     pub compute_s: f64,
+    /// Seconds of transfers to and from a device.
     pub transfer_s: f64,
     /// Whether a device did the work.
     pub on_device: bool,

@@ -43,8 +43,8 @@ pub struct Heuristic {
     meaning: Meaning,
     needs: Needs,
     /// The user's tables, followed by the number of each variable's group.
-    /// The positions of the column inputs that it needs.
     tables: Vec<Table>,
+    /// The positions of the column inputs that the heuristic needs.
     columns: Vec<usize>,
     active: Program,
     /// The program whose roots are the weights and, if stated, the largest weight.

@@ -54,11 +54,13 @@ pub(super) struct Setup {
     pub token: String,
     /// The longest message between two processes.
     pub longest: Longest,
+    /// The number of threads of the process.
     pub threads: usize,
     /// Whether entries have 64 bits.
-    /// The cost to which entries are clamped.
     pub wide: bool,
+    /// The cost to which entries are clamped.
     pub cap: Cost,
+    /// The strict upper limit of the cost of a solution.
     pub top: Cost,
     /// The ports of all processes.
     pub ports: Vec<u16>,

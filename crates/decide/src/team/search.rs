@@ -73,8 +73,8 @@ struct Game {
     /// For each joint action, the action of each agent.
     actions: Vec<Vec<usize>>,
     /// The expected reward of the earlier steps.
-    /// The discount of the step.
     before: f64,
+    /// The discount of the step.
     weight: f64,
 }
 

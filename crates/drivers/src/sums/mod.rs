@@ -210,7 +210,7 @@ impl LocalSearch for SumSearch {
         Ok(Shown { elites: elite.into_iter().collect(), found: Some(found) })
     }
 
-    /// Fewer values remain: walks begin again, at the best assignment.
+    /// Restarts all walks from the best assignment after values were removed from domains.
     fn rebase(&mut self, progress: &[SumProgress]) {
         self.seen = None;
         if !progress.is_empty() {

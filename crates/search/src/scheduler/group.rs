@@ -28,7 +28,7 @@ pub(crate) struct DriverGroup {
     ordinals: Vec<Option<usize>>,
     /// Further devices that failed while they shared the first one's work, not yet reported.
     failed: Vec<LostDevice>,
-    /// Receives the solutions of concurrent rounds.
+    /// The watch on the gap, which receives the solutions of concurrent rounds.
     gap: GapWatch,
     /// Drivers that ended by an internal error, with its message.
     lost: Vec<Lost>,
