@@ -8,6 +8,7 @@ use fangs_generate::Kind;
 pub const INPUT: &str = "Input";
 pub const BUDGET: &str = "Budget";
 pub const SEARCH: &str = "Search";
+pub const SEVERAL: &str = "Several solutions";
 pub const BOUNDS: &str = "Bounds";
 pub const OUTPUT: &str = "Output";
 

@@ -71,6 +71,12 @@ pub fn print_raw(text: &[u8]) -> Result<(), Error> {
     }
 }
 
+/// Writes lines of text to standard output before the final object, safe for a terminal.
+pub fn print_lines(text: &str) -> Result<(), Error> {
+    end_progress();
+    print(&text)
+}
+
 /// Writes one JSON object on a separate line.
 pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
     let mut text = serde_json::to_string(object).map_err(|error| Error::Internal(format!("JSON: {error}")))?;

@@ -2,6 +2,7 @@
 
 mod parts;
 mod probability;
+mod several;
 mod solved;
 
 use super::input::{Input, InputFlags};
@@ -25,6 +26,7 @@ use fangs_report::{
 use fangs_search::{
     self as search, Assertions, BoundChoice, Checkpoint, Clock, Event, Keeping, Options, Status, Summary,
 };
+use several::{Finished, Several, SeveralFlags};
 use solved::Solved;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -122,8 +124,10 @@ pub struct SolveFlags {
     #[arg(long, value_name = "N", value_parser = values::positive::<usize>, help_heading = help::SEARCH,
         conflicts_with_all = ["warm_start", "target", "gap", "population", "driver", "heuristic", "no_reduce", "assert",
         "bound", "z", "bound_memory", "spill", "certificate", "plot", "stop", "solutions_dir", "checkpoint", "resume",
-        "exchange", "report"])]
+        "exchange", "report", "all", "count", "best", "diverse"])]
     parts: Option<usize>,
+    #[command(flatten)]
+    several: SeveralFlags,
     #[command(flatten)]
     output: OutputFlags,
     /// Draw cost and bound over time into a picture, .svg, .png or .pdf
@@ -145,6 +149,7 @@ pub struct Config {
     options: Options,
     heuristic: Option<chosen::Chosen>,
     warm_starts: Vec<PathBuf>,
+    several: SeveralFlags,
     output: OutputFlags,
     plot: Option<PathBuf>,
     long_run: LongRunFlags,
@@ -160,6 +165,9 @@ impl Config {
     fn among(mut self, ranks: &Ranks) -> Result<Config, Error> {
         if ranks.count().is_some() && self.input.is_graph() {
             return Err(Error::Usage("mpirun needs --colors: without, there is no network yet".into()));
+        }
+        if let (Some(_), Some(option)) = (ranks.count(), self.several.named()) {
+            return Err(Error::Usage(format!("{option} is for a single process: leave mpirun out")));
         }
         ranks.share_out(&mut self.options)?;
         Ok(if ranks.is_first() { self } else { self.silent() })
@@ -211,7 +219,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
             ("--certificate", flags.output.certificate.is_some()),
             ("a heuristic of a file", matches!(flags.heuristic, Some(chosen::Chosen::File(_)))),
         ];
-        let named = needs_colors.iter().find(|(_, given)| *given).map(|(name, _)| *name);
+        let named = needs_colors.iter().find(|(_, given)| *given).map(|(name, _)| *name).or(flags.several.named());
         if let Some(what) = named.or(flags.long_run.needs_colors()).filter(|_| input.is_graph()) {
             return Err(Error::Usage(format!("{what} needs --colors: without, there is no network yet")));
         }
@@ -225,8 +233,21 @@ impl TryFrom<Box<SolveFlags>> for Config {
         if let (Some(_), Some(what)) = (parts, undivided(&input, options.device.choice())) {
             return Err(Error::Usage(format!("--parts: {what}")));
         }
-        let SolveFlags { output, plot, long_run, .. } = *flags;
-        Ok(Config { input, options, heuristic, warm_starts, output, plot, long_run, parts, verbosity, reports: true })
+        let SolveFlags { several, output, plot, long_run, .. } = *flags;
+        let reports = true;
+        Ok(Config {
+            input,
+            options,
+            heuristic,
+            warm_starts,
+            several,
+            output,
+            plot,
+            long_run,
+            parts,
+            verbosity,
+            reports,
+        })
     }
 }
 
@@ -291,6 +312,8 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
         };
     let options = &mut config.options;
     (options.heuristic, options.warm_starts, options.keeping) = (heuristic, starts, keeping);
+    config.several.check(&network)?;
+    options.target = config.several.target(&network).or(options.target);
     config.long_run.widths(&network, &widths);
     // the process ends with the run: freeing a large network would only delay it
     std::mem::forget(network.clone());
@@ -304,7 +327,7 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
         Some(graph) => search::color_by(&clock, graph, &config.options, stop, &mut observe),
         None => search::solve_by(&clock, &network, &config.options, stop, &mut observe),
     };
-    let summary = match solved {
+    let mut summary = match solved {
         Ok(summary) => summary,
         Err(error) => {
             // the files keep the results so far
@@ -312,11 +335,20 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
             return Err(error);
         }
     };
+    let deadline = clock.deadline();
+    let finished = Finished { network: &network, summary: &summary, options: &config.options, stop, deadline };
+    let several = config.several.find(&finished, |warning| recorder.warn(warning));
+    if let Some(several) = &several {
+        summary.time_s = clock.seconds();
+        if !several.is_complete() && stop.is_set() {
+            summary.stopped_by = stopped_by(stop);
+        }
+    }
     let resumed_s = known.resumed.map(|checkpoint| record::seconds(checkpoint.time_s));
     let report = SolveReport { resumed_s, ranks: ranks.count(), ..SolveReport::new(&network, &summary, load_s) };
     let functions = graph.as_ref().map_or(report.functions, |graph| Some(graph.edges.len()));
     let report = SolveReport { functions, ..report };
-    let ending = Ending { config: &config, network: &network, summary: &summary, seen: seen.as_ref(), stop };
+    let ending = Ending { config: &config, network: &network, summary: &summary, seen: seen.as_ref(), several, stop };
     ending.write(recorder, certificate, checkpoint, report)
 }
 
@@ -404,6 +436,8 @@ struct Ending<'a> {
     summary: &'a Summary,
     /// The observations; `None` if no evidence is given.
     seen: Option<&'a Observations>,
+    /// Several solutions, if they are asked for.
+    several: Option<Several<'a>>,
     stop: &'a Stop,
 }
 
@@ -416,13 +450,14 @@ impl Ending<'_> {
 
     /// Writes all files and the report.
     fn write(
-        self,
+        mut self,
         mut recorder: Recorder,
         certificate: Option<ReplacedFile>,
         checkpoint: Option<Arc<CheckpointFile>>,
         report: SolveReport<'_>,
     ) -> Result<Exit, Error> {
-        let Ending { config, network, summary, seen, stop } = self;
+        let several = self.several.take();
+        let Ending { config, network, summary, seen, stop, .. } = self;
         let (mut written, mut seal) = (true, None);
         match certificate.map(|file| self.certify(file)).transpose() {
             Ok(line) => seal = line,
@@ -446,7 +481,10 @@ impl Ending<'_> {
         if config.reports {
             // a process that holds a part of the functions cannot compute a probability
             let values = summary.solution.as_deref().filter(|_| config.parts.is_none());
-            let solved = Solved::new(report, network, seen, values, stop);
+            if let Some(several) = several.as_ref().filter(|_| !config.output.json) {
+                output::print_lines(&several.lines())?;
+            }
+            let solved = Solved::new(report, network, seen, values, stop).with(several);
             output::print_run(&solved, config.output.json, lost)?;
         }
         let exit = match summary.status {

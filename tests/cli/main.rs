@@ -22,6 +22,8 @@ mod page;
 mod parts;
 mod peers;
 mod refusals;
+mod several;
+mod several_random;
 mod solve;
 mod spill;
 mod stop;

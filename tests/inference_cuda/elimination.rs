@@ -175,7 +175,8 @@ fn heavy_nodes_prove_the_optimum() {
 
         // from the start, and after the CPU has split the root
         for before in [0, 5] {
-            let begin = Begin { problem: &problem, ub: None, order: &order, memory: 1 << 30, journal: false };
+            let begin =
+                Begin { problem: &problem, ub: None, order: &order, memory: 1 << 30, journal: false, network: None };
             let mut search = Branch::new(begin, Style::Heavy, &Stop::new()).expect("small costs");
             let (mut best, mut bound) = (Cost::MAX, Cost::MIN);
             for turn in 0.. {

@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 mod coloring;
+mod diverse;
 mod divided;
 mod event;
 pub mod explain;
@@ -42,6 +43,7 @@ pub use checkpoint::{Checkpoint, Extent, Found, Keeper, Keeping, Proved};
 pub use coloring::{Colors, color, color_by, greedy_colors};
 pub use core::driver::DriverState;
 pub use core::picks::Picks;
+pub use diverse::{Diverse, Member, diverse};
 pub use divided::{solve_in_parts, solve_part};
 pub use event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
 pub use list::sources;

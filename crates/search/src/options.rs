@@ -122,14 +122,20 @@ impl Options {
         Setup { device, partners: None, heuristic: self.heuristic.clone(), asserts, rng }
     }
 
+    /// Returns the bytes of tables that bounds and enumerations may make. In a repeatable run they do not depend on the
+    /// machine.
+    pub fn table_bytes(&self) -> u64 {
+        let free = || if self.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 };
+        self.bound_memory.unwrap_or_else(free)
+    }
+
     /// Returns the methods and limits of the bounds. In a repeatable run they do not depend on the machine.
     pub(crate) fn bounder(&self) -> BounderOptions {
         let repeatable = self.rounds.is_some();
-        let free = || if repeatable { FIXED_MEMORY } else { memory::available() / 2 };
         BounderOptions {
             choice: self.bound,
             z: self.z,
-            memory: self.bound_memory.unwrap_or_else(free),
+            memory: self.table_bytes(),
             spill: if repeatable { self.spill.unwrap_or(0) } else { spill_room(self.spill) },
             seed: self.seed,
             repeatable,

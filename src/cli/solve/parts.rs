@@ -66,7 +66,14 @@ pub fn run(config: Config, parts: usize, started: Instant) -> Result<Exit, Error
     }?;
     let ranks = ranks.map(|ranks| ranks.share().of);
     let report = SolveReport { ranks, functions: Some(functions), ..SolveReport::new(&network, &summary, load_s) };
-    let ending = Ending { config: &config, network: &network, summary: &summary, seen: seen.as_ref(), stop: &stop };
+    let ending = Ending {
+        config: &config,
+        network: &network,
+        summary: &summary,
+        seen: seen.as_ref(),
+        several: None,
+        stop: &stop,
+    };
     let exit = ending.write(recorder, None, None, report)?;
     Ok(if is_first { exit } else { Exit::Done })
 }

@@ -1,6 +1,7 @@
 //! The result of `fangs solve` with what the command knows beside it: the evidence and the solution's probability.
 
 use super::probability::Probability;
+use super::several::Several;
 use crate::cli::evidence::Seen;
 use fangs_base::stop::Stop;
 use fangs_model::model::{Network, Observations};
@@ -19,6 +20,9 @@ pub struct Solved<'a> {
     /// The probability of the solution given the evidence, if the file is a probability model.
     #[serde(flatten)]
     probability: Option<Probability>,
+    /// Several solutions, if they are asked for.
+    #[serde(flatten)]
+    several: Option<Several<'a>>,
 }
 
 impl<'a> Solved<'a> {
@@ -35,7 +39,13 @@ impl<'a> Solved<'a> {
             report,
             evidence: seen.map(|seen| Seen::new(network.variables(), seen)),
             probability: values.and_then(|values| Probability::of(network, values, pairs(), stop)),
+            several: None,
         }
+    }
+
+    /// Adds several solutions.
+    pub fn with(self, several: Option<Several<'a>>) -> Self {
+        Solved { several, ..self }
     }
 }
 
@@ -45,9 +55,9 @@ impl fmt::Display for Solved<'_> {
         if let Some(evidence) = self.evidence.as_ref().filter(|evidence| !evidence.is_empty()) {
             writeln!(f, "{:<12}{evidence}", "evidence")?;
         }
-        match &self.probability {
-            Some(probability) => writeln!(f, "{:<12}{probability}", "probability"),
-            None => Ok(()),
+        if let Some(probability) = &self.probability {
+            writeln!(f, "{:<12}{probability}", "probability")?;
         }
+        self.several.as_ref().map_or(Ok(()), |several| several.fmt(f))
     }
 }

@@ -113,7 +113,11 @@ impl Decomposer {
         }
     }
 
-    fn parts(&mut self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Parts, Refusal> {
+    /// Returns the decomposition of a function whose variables have these numbers of values.
+    ///
+    /// # Errors
+    /// Returns an error if the tables would be too large, or if `stop` is set.
+    pub fn parts(&mut self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Parts, Refusal> {
         Decomposer::must_fit(sizes)?;
         let Global { scope, kind, limit, .. } = global;
         let combinations = sizes.iter().fold(1u64, |n, &size| n.saturating_mul(size.into()));

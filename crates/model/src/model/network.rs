@@ -3,6 +3,7 @@
 
 mod builder;
 mod part;
+mod restrict;
 mod share;
 
 pub use builder::Builder;

@@ -90,7 +90,7 @@ impl Counter {
     }
 
     /// Returns the number of assignments of a problem that cost less than `ub`.
-    fn of_table(&self, table: &Table<'_>, ub: Cost, stop: &Stop) -> Result<BigUint, Error> {
+    fn of_table(&mut self, table: &Table<'_>, ub: Cost, stop: &Stop) -> Result<BigUint, Error> {
         let Table { problem, order, first } = table;
         if let Some((least, number)) = least_count(problem, order, ub, self.bytes / 2, stop)? {
             if least >= ub {
@@ -110,8 +110,12 @@ impl Counter {
         let ub = ub.min(problem.constant.saturating_add(cap(&problem, ub, stop)?));
         let outcome = eliminated(&problem, order, self.bytes / 2, ub, stop)?;
         let guide = outcome.cost_to_go().ok_or_else(|| Error::Memory("messages of mini-buckets".into()))?;
-        let _ = Walk::new(&problem, ub, *first, false).search(&guide, u64::MAX, stop, &mut leaf)?;
-        Ok(number.into())
+        let searched = Walk::new(&problem, ub, *first, false).search(&guide, u64::MAX, stop, &mut leaf);
+        if searched.is_err() {
+            // what was counted before a stop is a lower bound
+            self.number += number;
+        }
+        searched.map(|_| number.into())
     }
 }
 
