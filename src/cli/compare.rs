@@ -29,7 +29,7 @@ pub struct CompareFlags {
     /// Options of `fangs solve`, with a name in front: --with default "tabu: --driver tabu" [default: default]
     #[arg(long, value_name = "SETTING", num_args = 1.., value_parser = Setting::parse, help_heading = help::SEARCH)]
     with: Vec<Setting>,
-    /// Another solver, as "NAME: COMMAND" in which {file}, {time} (seconds), {seed} and {solution} are replaced
+    /// Another solver, as "NAME: COMMAND" in which {file}, {time}, {seed} and {solution} are replaced [default: none]
     #[arg(long, value_name = "SOLVER", value_parser = External::parse, help_heading = help::SEARCH)]
     external: Vec<External>,
     /// Wall-clock time of each run: 30, 500ms, 5m [default: 10s; for CSVs, that of the longest run]
@@ -46,7 +46,7 @@ pub struct CompareFlags {
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = values::relative,
         help_heading = help::OUTPUT)]
     within: f64,
-    /// Keep the convergence CSV of each run, as FOLDER/SETTING/NETWORK-SEED.csv
+    /// Write the convergence CSV of each run as FOLDER/SETTING/NETWORK-SEED.csv
     #[arg(long, value_name = "FOLDER", help_heading = help::OUTPUT)]
     runs: Option<PathBuf>,
     /// Write a row for each run

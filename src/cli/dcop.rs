@@ -3,6 +3,7 @@
 mod case;
 mod flags;
 mod kept;
+mod metrics;
 mod report;
 
 use super::invocation::Invocation;
@@ -13,8 +14,8 @@ use fangs_base::Error;
 use fangs_base::stop::Stop;
 use fangs_check as check;
 use fangs_dcop::{
-    Clocks, Found, LocalSearch, Place, Processes, Traffic, run_agents, run_bounded, run_levels, run_local,
-    run_processes,
+    Clocks, Cycle, Found, LocalSearch, Place, Processes, Traffic, run_agents, run_bounded, run_levels, run_processes,
+    watch_local,
 };
 use fangs_device::{Choice, Opening};
 use fangs_elimination::elimination::{Gpu, Limits, Plan};
@@ -26,6 +27,7 @@ use fangs_search::{Clock, gap};
 use flags::{Algorithm, Mode};
 pub use flags::{Config, DcopFlags, TreeChoice};
 use kept::Kept;
+use metrics::CycleRow;
 use report::{Assignment, Limited, Messages, Report, Tree};
 use serde::Serialize;
 use std::sync::Arc;
@@ -39,6 +41,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let device = Opening::start(config.device.clone());
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let mut trace = Rows::create(config.trace.clone())?;
+    let mut metrics = Rows::create(config.run_metrics.clone())?;
     let config = Arc::new(config);
     let kept = Kept::default();
     let work = {
@@ -59,23 +62,23 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             best.ended()
         }
         (Err(error), None) if error.is_stop() => {
-            let report = Report {
+            let mut report = Report {
                 instance: config.input.name(),
                 version: fangs_base::VERSION,
                 algorithm: config.algorithm.name().into(),
                 status: "unknown",
-                wall_s: seconds(clock.seconds()),
                 device: "cpu".into(),
                 threads: rayon::current_num_threads(),
                 label: "cost",
                 ..Report::default()
             };
+            report.end(clock.seconds());
             output::print_report(&report, config.json)?;
             return Ok(Exit::NoSolution);
         }
         (Err(error), _) => return Err(error),
     };
-    let Ended { mut report, rows, values, network, exit, .. } = ended;
+    let Ended { mut report, rows, cycles, values, network, exit, .. } = ended;
     let mut heed = |outcome: Result<(), Error>| {
         if let Err(error) = outcome {
             console.warn(&error.to_string());
@@ -83,12 +86,14 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
     };
     heed(rows.iter().try_for_each(|row| trace.push(row)));
-    report.wall_s = seconds(clock.seconds());
+    heed(cycles.iter().try_for_each(|row| metrics.push(row)));
+    report.end(clock.seconds());
     if let (Some(mut file), Some(values)) = (solution, values) {
         let text = formats::write_solution(&network, &values, formats::SolutionFormat::Native);
         heed(file.write_to_end(text.into_bytes(), &stop));
     }
     heed(trace.finish(&stop));
+    heed(metrics.finish(&stop));
     output::print_report(&report, config.json)?;
     Ok(exit.written(written))
 }
@@ -97,6 +102,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 struct Ended {
     report: Report,
     rows: Vec<Row>,
+    /// The rows of `--run-metrics`.
+    cycles: Vec<CycleRow>,
     lower: Cost,
     values: Option<Vec<u32>>,
     network: Arc<Network>,
@@ -151,7 +158,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop:
     report.agents = case.agents.names.len();
     if let Algorithm::Local(algorithm) = config.algorithm {
         config.activity.step("local search");
-        return local(config, &case, algorithm, report, stop);
+        return local(config, &case, algorithm, report, started, stop);
     }
     kept.improve(&case, &report, config.local, stop);
     config.activity.step("pseudo-tree");
@@ -172,6 +179,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop:
     let traffic = Traffic::new(&plan, &tree, &case.owner);
     let entry_bytes = plan.costs.width.bytes();
     count(&mut report, &traffic, &plan);
+    report.message_entries = traffic.util_entries + value_entries(&case, &tree);
     let found = match config.mode {
         _ if config.processes.is_some() => over_tcp(config, &case, &plan, &tree, stop)?,
         Mode::Levels => run_levels(&case.problem, plan, gpu.as_ref(), stop)?,
@@ -289,6 +297,14 @@ fn count(report: &mut Report, traffic: &Traffic, plan: &Plan) {
     report.joint_entries = plan.joint_entries;
 }
 
+/// Returns the number of values in all VALUE messages between agents. A message has a value for each variable of the
+/// receiver's separator.
+fn value_entries(case: &Case, tree: &PseudoTree) -> u64 {
+    let is_sent = |&(v, parent): &(usize, u32)| case.owner[v] != case.owner[parent as usize];
+    let edges = tree.parent.iter().enumerate().filter_map(|(v, parent)| Some((v, (*parent)?)));
+    edges.filter(is_sent).map(|(v, _)| tree.separators[v].len() as u64).sum()
+}
+
 fn rows(case: &Case, tree: &PseudoTree, traffic: &Traffic, found: &Found, clocks: Option<&Clocks>) -> Vec<Row> {
     let agent = |v: u32| case.agents.names[case.owner[v as usize] as usize].to_string();
     let row = |v: u32| {
@@ -317,15 +333,27 @@ fn local(
     case: &Case,
     algorithm: LocalSearch,
     mut report: Report,
+    started: Instant,
     stop: &Stop,
 ) -> Result<Ended, Error> {
     let begun = Instant::now();
-    let found = run_local(&case.problem, algorithm, &case.initial(), config.local, stop)?;
+    let mut cycles: Vec<Result<CycleRow, Error>> = Vec::new();
+    let mut watch = |cycle: Cycle<'_>| {
+        if config.run_metrics.is_some() {
+            cycles.push(CycleRow::new(case, cycle, started));
+        }
+    };
+    let found = watch_local(&case.problem, algorithm, &case.initial(), config.local, &mut watch, stop)?;
+    if config.run_metrics.is_some() {
+        cycles.push(CycleRow::new(case, found.end(), started).map(|row| row.last(stop)));
+    }
+    let cycles = cycles.into_iter().collect::<Result<_, Error>>()?;
     report.cycles = Some(found.cycles);
     report.messages.value = found.messages;
+    report.message_entries = found.message_entries;
     report.util_s = seconds(begun.elapsed().as_secs_f64());
     let values = case.reducer.lift(&found.assignment, &Stop::new())?;
-    Ok(ended(case.network.clone(), report, Some((Cost::MIN, Some(values))), Vec::new()))
+    Ok(Ended { cycles, ..ended(case.network.clone(), report, Some((Cost::MIN, Some(values))), Vec::new()) })
 }
 
 fn bounded(
@@ -343,6 +371,7 @@ fn bounded(
     report.messages =
         Messages { util: edges, value: edges, tables: edges, local: 0, repeated: Some(found.repeated_messages) };
     report.util_entries = found.util_entries;
+    report.message_entries = found.util_entries + value_entries(case, tree);
     report.largest_util_entries = found.largest_util_entries;
     let cut_variables = found.cut.iter().map(|&v| case.name(v)).collect();
     let (contexts, pruned, runs) = (found.contexts, found.pruned, found.runs);
@@ -360,6 +389,7 @@ fn ended(network: Arc<Network>, mut report: Report, found: Option<(Cost, Option<
     let solution = values.and_then(|values| {
         let evaluation = check::evaluate(&network, &values);
         let value = evaluation.value(&network, &values).filter(|_| evaluation.is_solution())?;
+        report.end.violation = Some(evaluation.violated.len());
         Some((evaluation.cost, value, values))
     });
     report.bound = network.bound(lower);
@@ -380,5 +410,5 @@ fn ended(network: Arc<Network>, mut report: Report, found: Option<(Cost, Option<
     };
     report.precision_slack = network.units().precision_slack(report.cost.zip(report.bound).filter(|_| optimal));
     report.assignment = solution.as_ref().map(|(_, _, values)| Assignment::new(&network, values));
-    Ended { report, rows, lower, values: solution.map(|(.., values)| values), network, exit }
+    Ended { report, rows, cycles: Vec::new(), lower, values: solution.map(|(.., values)| values), network, exit }
 }

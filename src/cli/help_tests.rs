@@ -78,19 +78,6 @@ fn every_option_says_what_it_is() {
     });
 }
 
-/// Splits a line into words as a shell would, as far as the examples need it.
-fn words(call: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (place, part) in call.split('\'').enumerate() {
-        if place % 2 == 1 {
-            words.push(part.to_string());
-        } else {
-            words.extend(part.split_whitespace().map(String::from));
-        }
-    }
-    words
-}
-
 #[test]
 fn examples_can_be_typed() {
     let mut calls = Vec::new();
@@ -102,7 +89,7 @@ fn examples_can_be_typed() {
     for (path, line) in calls {
         for call in line.split(['|', '&']).map(str::trim).filter(|call| call.starts_with("fangs ")) {
             let call = call.split('>').next().unwrap_or(call);
-            let parsed = Flags::command().try_get_matches_from(words(call));
+            let parsed = Flags::command().try_get_matches_from(shlex::split(call).expect("quotes end"));
             let fine = parsed.as_ref().map_or_else(|error| !error.use_stderr(), |_| true);
             assert!(fine, "{path}: {call}: {:?}", parsed.err().map(|error| error.to_string()));
         }

@@ -224,21 +224,6 @@ pub fn driver() -> impl TypedValueParser<Value = Driver> {
     })
 }
 
-/// Returns a number without the digits that an absolute error leaves unknown; all digits if the error is 0.
-pub fn certain_digits(number: f64, error: f64) -> String {
-    let place = |number: f64| number.abs().log10().floor();
-    let digits = place(number) - place(error);
-    match (number.is_finite() && error > 0.0, digits < 0.0) {
-        (false, _) => number.to_string(),
-        (true, true) => "0".into(),
-        // a double has at most 17 significant digits
-        (true, false) => {
-            let rounded = format!("{number:.*e}", digits.min(16.0) as usize);
-            rounded.parse::<f64>().map_or(rounded, |rounded| rounded.to_string())
-        }
-    }
-}
-
 /// Threads per processor above which a number of threads is more likely a mistake than a choice. Not measured: tests
 /// and schedulers with a quota start up to two or three.
 const MANY_THREADS: usize = 4;
@@ -284,23 +269,6 @@ mod tests {
         }
         for text in ["", "s", "-1", "5 parsecs", "inf", "nan", "1e400", "1 2", "99999999999999999999999h"] {
             assert!(duration(text).is_err_and(|error| error.contains("1h 30m")), "{text}");
-        }
-    }
-
-    #[test]
-    fn digits_beyond_the_error_are_left_out() {
-        for (number, error, text) in [
-            (-1.1102230246251565e-16, 5.6e-15, "0"),
-            (2.421249999999998, 2e-14, "2.42125"),
-            (-2.421249999999998, 1e-3, "-2.421"),
-            (std::f64::consts::LN_2, 1.6e-15, "0.693147180559945"),
-            (123_456_789.0, 250.0, "123456800"),
-            (0.1, 0.0, "0.1"),
-            (0.0, 1e-9, "0"),
-            (1.0, f64::INFINITY, "0"),
-            (f64::NEG_INFINITY, 0.0, "-inf"),
-        ] {
-            assert_eq!(certain_digits(number, error), text, "{number} {error}");
         }
     }
 

@@ -62,9 +62,40 @@ fn an_optimum_by_names() -> Result {
 }
 
 #[test]
+fn metrics_have_the_names_of_pydcop() -> Result {
+    let (folder, path) = folder_with("lamps.yaml", LAMPS)?;
+    let found = run(&path, &[], 0)?;
+    assert_eq!((&found["violation"], &found["cycle"], &found["msg_count"]), (&json!(0), &json!(0), &json!(4)));
+    // the values of the separators, of one and of two variables, beside the entries of UTIL messages
+    assert_eq!(found["msg_size"], json!(found["util_entries"].as_u64().ok_or("a number")? + 3));
+    assert_eq!(found["time"], found["wall_s"]);
+    let file = folder.path().join("metrics.csv");
+    for algorithm in ["dsa", "mgm", "max-sum"] {
+        let more = ["--algorithm", algorithm, "--run-metrics", &file.to_string_lossy()];
+        let found = run(&path, &more, 0)?;
+        let text = fs::read_to_string(&file)?;
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(rows[0], ["cycle", "time", "cost", "violation", "msg_count", "msg_size", "status"]);
+        let (last, cycles) = rows[1..].split_last().ok_or("rows")?;
+        assert_eq!(Some(cycles.len() as u64), found["cycle"].as_u64(), "{algorithm}");
+        for (number, row) in cycles.iter().enumerate() {
+            assert_eq!((row[0], row[6]), (&*(number + 1).to_string(), "RUNNING"), "{algorithm}");
+        }
+        assert_eq!((last[6], last[3]), ("FINISHED", "0"), "{algorithm}");
+        for (column, key) in [(0, "cycle"), (4, "msg_count"), (5, "msg_size")] {
+            assert_eq!(last[column], found[key].to_string(), "{algorithm} {key}");
+        }
+        assert_eq!(last[2].parse::<f64>().ok(), found["cost"].as_f64(), "{algorithm}");
+    }
+    let mut command = fangs();
+    let _ = command.args(["dcop", "--run-metrics", "m.csv"]).arg(&path);
+    refused(&mut command, &["--run-metrics is of dsa, mgm and max-sum"])
+}
+
+#[test]
 fn modes_threads_and_processes_do_not_change_results() -> Result {
     let (_folder, path) = folder_with("four.wcsp", FOUR)?;
-    let clocks = ["simulated_s", "util_s", "value_s", "transfer_s", "wall_s", "load_s", "threads"];
+    let clocks = ["simulated_s", "util_s", "value_s", "transfer_s", "wall_s", "load_s", "threads", "time"];
     let without = |mut found: Value| {
         clocks.iter().for_each(|clock| drop(found.as_object_mut().map(|object| object.remove(*clock))));
         found

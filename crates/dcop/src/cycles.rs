@@ -41,10 +41,23 @@ pub struct LocalFound {
     pub message_entries: u64,
 }
 
-/// Costs in which a finite amount replaces forbidden tuples. The amount exceeds all finite costs of an assignment
-/// together, so that the number of violations counts first.
-/// The amount of a forbidden tuple.
+/// The state of a local search at the end of a cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycle<'a> {
+    /// The number of cycles so far, this one included.
+    pub number: u64,
+    /// The number of messages in all cycles so far.
+    pub messages: u64,
+    /// The number of values and costs in these messages.
+    pub message_entries: u64,
+    /// The values that the agents have chosen.
+    pub values: &'a [u32],
+}
+
+/// Costs in which a finite amount replaces the cost of a forbidden tuple. The amount exceeds the sum of all finite
+/// costs of any assignment, so that agents compare numbers of violations first.
 pub(super) struct Penalties {
+    /// The amount of a forbidden tuple.
     forbidden: i128,
     /// The least cost of each variable's values.
     unary: Vec<Cost>,
@@ -93,6 +106,17 @@ impl Penalties {
 }
 
 impl LocalFound {
+    /// Returns the state after the last cycle, in which the agents chose `values`.
+    pub(super) fn cycle<'a>(&self, values: &'a [u32]) -> Cycle<'a> {
+        let &LocalFound { cycles: number, messages, message_entries, .. } = self;
+        Cycle { number, messages, message_entries, values }
+    }
+
+    /// Returns the state at the end of the search, with the best assignment of all cycles.
+    pub fn end(&self) -> Cycle<'_> {
+        self.cycle(&self.assignment)
+    }
+
     /// Records an assignment if it costs less than the best one.
     pub(super) fn offer(&mut self, problem: &Problem, assignment: &[u32]) {
         let cost = problem.cost(assignment);

@@ -5,7 +5,7 @@
 //! All agents read what their neighbours sent in the previous cycle. Results therefore do not depend on threads or
 //! devices, and the number of messages follows from the graph.
 
-use super::cycles::{CYCLES, LocalFound, LocalOptions, Penalties};
+use super::cycles::{CYCLES, Cycle, LocalFound, LocalOptions, Penalties};
 use super::max_sum::MaxSum;
 use crate::elimination::add_function;
 use crate::error::Error;
@@ -37,6 +37,21 @@ pub fn run_local(
     options: LocalOptions,
     stop: &Stop,
 ) -> Result<LocalFound, Error> {
+    watch_local(problem, algorithm, initial, options, &mut |_| (), stop)
+}
+
+/// Searches like [`run_local`] and calls `watch` at the end of each cycle.
+///
+/// # Errors
+/// Returns [`Error::Stopped`] if `stop` is set before the cost of the initial values is known.
+pub fn watch_local(
+    problem: &Problem,
+    algorithm: LocalSearch,
+    initial: &[Option<u32>],
+    options: LocalOptions,
+    watch: &mut dyn FnMut(Cycle<'_>),
+    stop: &Stop,
+) -> Result<LocalFound, Error> {
     let mut rng = Rng::new(options.seed);
     let first = problem.domains.iter().zip(initial).map(|(&domain, initial)| {
         let drawn = rng.below(u64::from(domain)) as u32;
@@ -46,8 +61,8 @@ pub fn run_local(
     let cost = problem.cost_until(&assignment, stop)?;
     let mut found = LocalFound { assignment: assignment.clone(), cost, cycles: 0, messages: 0, message_entries: 0 };
     let ended = match algorithm {
-        LocalSearch::MaxSum => MaxSum::new(problem, options, stop).map(|mut sums| sums.run(&mut found, stop)),
-        _ => Moves::new(problem, stop).map(|moves| moves.run(algorithm, assignment, &mut found, options, stop)),
+        LocalSearch::MaxSum => MaxSum::new(problem, options, stop).map(|mut sums| sums.run(&mut found, watch, stop)),
+        _ => Moves::new(problem, stop).map(|moves| moves.run(algorithm, assignment, &mut found, options, watch, stop)),
     };
     match ended {
         Err(error) if !error.is_stop() => Err(error),
@@ -85,6 +100,7 @@ impl<'a> Moves<'a> {
         mut values: Vec<u32>,
         found: &mut LocalFound,
         options: LocalOptions,
+        watch: &mut dyn FnMut(Cycle<'_>),
         stop: &Stop,
     ) {
         let edges = self.graph.arrays().1.len() as u64;
@@ -118,6 +134,7 @@ impl<'a> Moves<'a> {
             }
             found.cycles += 1;
             found.offer(self.problem, &values);
+            watch(found.cycle(&values));
             if wanting.is_empty() {
                 break;
             }

@@ -7,14 +7,15 @@
 //! are damped, and each value costs a random fraction more, so that ties do not block agents; the sum of all fractions
 //! is less than one unit of cost.
 
-use super::cycles::{CYCLES, LocalFound, LocalOptions, Penalties};
+use super::cycles::{CYCLES, Cycle, LocalFound, LocalOptions, Penalties};
 use crate::error::Error;
 use crate::model::{Odometer, Problem, Readers};
 use crate::rng::mix;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// The messages of a function, or to it: for each variable of its scope, an amount for each value.
+/// The messages from a function to its variables, or from these to the function: for each variable of the scope, an
+/// amount for each value.
 type Messages = Vec<Vec<i128>>;
 
 /// Largest number of fractional bits: fractions are drawn from up to 2^20 numbers for each of 2^20 variables.
@@ -120,8 +121,8 @@ impl<'a> MaxSum<'a> {
     }
 
     /// Runs cycles of messages until none changes. Values are chosen by a traversal after 1, 2, 4, … cycles and at the
-    /// end.
-    pub fn run(&mut self, found: &mut LocalFound, stop: &Stop) {
+    /// end. `watch` is called after each cycle.
+    pub fn run(&mut self, found: &mut LocalFound, watch: &mut dyn FnMut(Cycle<'_>), stop: &Stop) {
         let sides: u64 = self.from_functions.iter().map(|messages| messages.len() as u64).sum();
         let entries: u64 = self.from_functions.iter().flatten().map(|message| message.len() as u64).sum();
         let has_cycles = self.forest.is_cyclic.iter().any(|&cyclic| cyclic);
@@ -137,16 +138,20 @@ impl<'a> MaxSum<'a> {
             found.cycles += 1;
             found.messages += 2 * sides;
             found.message_entries += 2 * entries;
-            let values: Vec<u32> = self.beliefs().iter().map(|row| least(row)).collect();
+            let mut values: Vec<u32> = self.beliefs().iter().map(|row| least(row)).collect();
             if values != last {
                 found.offer(self.problem, &values);
-                last = values;
+                last.clone_from(&values);
             }
             if !changes || found.cycles == limit || found.cycles.is_power_of_two() {
                 found.messages += sides;
                 found.message_entries += sides;
-                self.values(stop).into_iter().for_each(|values| found.offer(self.problem, &values));
+                if let Some(chosen) = self.values(stop).into_iter().next() {
+                    found.offer(self.problem, &chosen);
+                    values = chosen;
+                }
             }
+            watch(found.cycle(&values));
             if !changes {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use super::output::RunSummary;
 use super::text::seconds;
-use super::text::{assignment, counted, ended, grouped, or_dash, per_cent, sense};
+use super::text::{assignment, counted, ended, grouped, method, named_assignment, objective, or_dash, per_cent, sense};
 use crate::device::Compiled;
 use crate::elimination::spill_folder;
 use crate::formats::Named;
@@ -73,6 +73,9 @@ pub struct SolveReport<'a> {
     pub maximise: bool,
     #[serde(skip)]
     pub objective: &'static str,
+    /// Names of variables and their values in the solution, if the network's file has any.
+    #[serde(skip)]
+    pub names: Option<Vec<(String, String)>>,
     /// The file of the solution, if it was written.
     #[serde(skip)]
     pub solution_file: Option<PathBuf>,
@@ -120,6 +123,7 @@ impl<'a> SolveReport<'a> {
             ended: ended(summary.status, summary.stopped_by),
             maximise: network.units().maximise,
             objective: network.objective(),
+            names: summary.solution.as_deref().and_then(|values| names(network, values)),
             solution_file: None,
         }
     }
@@ -164,9 +168,17 @@ impl<'a> SolveReport<'a> {
             ended: format!("{} (it was still reading)", ended(Status::Unknown, stopped_by)),
             maximise: false,
             objective: "cost",
+            names: None,
             solution_file: None,
         }
     }
+}
+
+/// Returns the names of the variables and of their values; `None` if the network has none.
+fn names(network: &Network, values: &[u32]) -> Option<Vec<(String, String)>> {
+    let has_names = network.variables().iter().any(|own| own.name.is_some() || own.values.is_some());
+    let pair = |(v, &value): (usize, &u32)| (network.variable_name(v), network.value_name(v, value));
+    has_names.then(|| values.iter().enumerate().map(pair).collect())
 }
 
 impl SolveReport<'_> {
@@ -235,14 +247,18 @@ impl Display for SolveReport<'_> {
         writeln!(f, "{}: {}", terminal::line(&self.instance), self.ended)?;
         let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<12}{text}");
         let (cost, sense) = (self.objective, sense(self.maximise));
-        line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;
-        line("bound", &format_args!("{} ({})", or_dash(self.bound), self.bound_method))?;
+        line(cost, &format_args!("{} ({sense})", objective(self.cost, self.precision_slack)))?;
+        line("bound", &format_args!("{} ({})", or_dash(self.bound), method(self.bound_method)))?;
         line("gap", &self.gap.map_or("-".into(), per_cent))?;
         if self.precision_slack > 0.0 {
             line("slack", &format_args!("{:.1e} of rounding, taken off the bound", self.precision_slack))?;
         }
         if let Some(values) = self.solution {
-            line("assignment", &assignment(values, self.solution_file.as_deref()))?;
+            let file = self.solution_file.as_deref();
+            match &self.names {
+                Some(pairs) => line("assignment", &named_assignment(pairs, file))?,
+                None => line("assignment", &assignment(values, file))?,
+            }
         }
         if let (Some(values), Some(forbidden @ 1..)) = (self.values, self.values_forbidden) {
             line("values", &format_args!("{} of {} excluded by bounds", grouped(forbidden), grouped(values)))?;
@@ -354,8 +370,8 @@ impl Display for BoundReport {
         if let (Some(order), Some(width)) = (&self.order, self.induced_width) {
             write!(along, " along {order}, induced width {}", grouped(width))?;
         }
-        line("method", &format_args!("{}{along}", self.method))?;
-        line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;
+        line("method", &format_args!("{}{along}", method(&self.method)))?;
+        line(cost, &format_args!("{} ({sense})", objective(self.cost, self.precision_slack)))?;
         if self.precision_slack > 0.0 {
             line("slack", &format_args!("{:.1e} of rounding, taken off the bound", self.precision_slack))?;
         }

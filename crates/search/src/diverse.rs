@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn each_is_the_best_at_the_distance() {
         let (mut rng, mut several, mut none) = (Rng::new(8), 0, 0);
-        for case in 0..60 {
+        for case in 0..120 {
             let network = if case % 2 == 0 { random(&mut rng) } else { fangs_testing::globals::network(&mut rng) };
             let every: Vec<_> = assignments(&network)
                 .into_iter()

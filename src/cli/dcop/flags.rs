@@ -90,6 +90,9 @@ pub struct DcopFlags {
     /// Write a row for each agent: sizes of what it joined and sent, and times
     #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     trace: Option<PathBuf>,
+    /// Write a row for each cycle of dsa, mgm and max-sum, with the columns of pyDCOP
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
+    run_metrics: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
@@ -197,6 +200,7 @@ pub struct Config {
     pub memory: u64,
     pub solution: Option<PathBuf>,
     pub trace: Option<PathBuf>,
+    pub run_metrics: Option<PathBuf>,
     pub json: bool,
     pub verbosity: Verbosity,
     /// The phase that the progress line shows.
@@ -223,6 +227,9 @@ impl TryFrom<Box<DcopFlags>> for Config {
         if flags.trace.is_some() && !runs_plan {
             return usage("--trace is of DPOP and ADPOP without --message-limit");
         }
+        if flags.run_metrics.is_some() && !matches!(algorithm, Algorithm::Local(_)) {
+            return usage("--run-metrics is of dsa, mgm and max-sum: DPOP and ADPOP have no cycles, --trace is theirs");
+        }
         if flags.root.is_some() && !matches!(flags.pseudo_tree, TreeChoice::DepthFirst(_) | TreeChoice::Best) {
             return usage("--root is of depth-first trees");
         }
@@ -233,7 +240,8 @@ impl TryFrom<Box<DcopFlags>> for Config {
         let tree = if let TreeChoice::File(path) = &flags.pseudo_tree { Some(path.as_path()) } else { None };
         let files = input.files()?.reads("--pseudo-tree", tree)?;
         let files = files.writes("--solution", flags.solution.as_deref())?;
-        let _ = files.writes("--trace", flags.trace.as_deref())?;
+        let files = files.writes("--trace", flags.trace.as_deref())?;
+        let _ = files.writes("--run-metrics", flags.run_metrics.as_deref())?;
         let latency = Latency { message_s: flags.latency.as_secs_f64(), byte_s: flags.latency_per_byte.as_secs_f64() };
         Ok(Config {
             input,
@@ -252,6 +260,7 @@ impl TryFrom<Box<DcopFlags>> for Config {
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
             solution: flags.solution,
             trace: flags.trace,
+            run_metrics: flags.run_metrics,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
             activity: Activity::default(),

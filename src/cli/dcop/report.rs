@@ -1,9 +1,11 @@
 //! The results of `fangs dcop`.
 
+use super::metrics::EndMetrics;
 use fangs_base::terminal::line;
 use fangs_elimination::order::TreeSize;
 use fangs_model::model::{Network, Number};
-use fangs_report::text::{counted, grouped, or_dash, per_cent};
+use fangs_report::seconds;
+use fangs_report::text::{counted, grouped, named_assignment, or_dash, per_cent, sense};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
@@ -49,7 +51,13 @@ pub struct Report {
     pub load_s: f64,
     pub device: String,
     pub threads: usize,
+    /// Results under the names of pyDCOP.
+    #[serde(flatten)]
+    pub end: EndMetrics,
     pub assignment: Option<Assignment>,
+    /// Number of costs and values in all messages between agents.
+    #[serde(skip)]
+    pub message_entries: u64,
     #[serde(skip)]
     pub label: &'static str,
 }
@@ -113,71 +121,111 @@ impl Serialize for Assignment {
     }
 }
 
-/// Largest number of characters of an assignment that the text form shows.
-const SHORT: usize = 400;
+impl Report {
+    /// Completes the keys of pyDCOP and the time at the end of the run, in seconds since the process started.
+    pub fn end(&mut self, time_s: f64) {
+        self.wall_s = seconds(time_s);
+        let Messages { util, value, repeated, .. } = self.messages;
+        self.end.time = self.wall_s;
+        self.end.cycle = self.cycles.unwrap_or(0);
+        self.end.msg_count = util + value + repeated.unwrap_or(0);
+        self.end.msg_size = self.message_entries;
+    }
+
+    /// Returns the result in words.
+    fn ended(&self) -> &'static str {
+        match self.status {
+            "optimal" => "proved optimal",
+            "infeasible" => "proved infeasible: there is no solution",
+            "bounded" => "the best solution is not proved optimal",
+            _ => "stopped before a solution was found",
+        }
+    }
+
+    /// Returns the algorithm by the field's name.
+    fn method(&self) -> String {
+        let name = match &*self.algorithm {
+            "auto" => "not chosen yet".into(),
+            "max-sum" => "Max-sum".into(),
+            name => name.to_uppercase(),
+        };
+        match (self.z, &self.message_limit) {
+            (Some(z), _) => format!("{name} with z = {z} (i-bound {})", z.saturating_sub(1)),
+            (_, Some(limit)) => format!("{name} with at most {} entries per message", grouped(limit.entries)),
+            _ => name,
+        }
+    }
+
+    /// Returns the numbers of messages in words.
+    fn messages(&self) -> String {
+        let Messages { util, value, local, repeated, .. } = &self.messages;
+        if let Some(cycles) = self.cycles {
+            let (cycles, entries) = (counted(cycles as usize, "cycle"), grouped(self.message_entries));
+            return format!("{} with {entries} values and costs, in {cycles}", grouped(value));
+        }
+        let (entries, largest) = (grouped(self.util_entries), grouped(self.largest_util_entries));
+        let mut text =
+            format!("{} UTIL ({entries} entries, the largest {largest}), {} VALUE", grouped(util), grouped(value));
+        if *local > 0 {
+            text += &format!(", {} within agents", grouped(local));
+        }
+        if let Some(repeated) = repeated {
+            text += &format!(", {} UTIL repeated", grouped(repeated));
+        }
+        text
+    }
+
+    /// Returns the seconds of the phases and of the process in words.
+    fn times(&self) -> String {
+        let phases = match self.cycles {
+            Some(_) => format!("search {:.6} s", self.util_s),
+            None => format!("UTIL {:.6} s, VALUE {:.6} s", self.util_s, self.value_s),
+        };
+        format!("{:.2} s: reading {:.2} s, {phases}", self.wall_s, self.load_s)
+    }
+}
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let z = self.z.map_or(String::new(), |z| format!(", z = {z}"));
-        writeln!(f, "{}: {} by {}{z} on {}", line(&self.instance), self.status, self.algorithm, self.device)?;
+        writeln!(f, "{}: {}", line(&self.instance), self.ended())?;
+        let mut row = |label: &str, text: &dyn fmt::Display| writeln!(f, "{label:<12}{text}");
+        let maximise = self.label != "cost";
+        row(self.label, &format_args!("{} ({})", or_dash(self.cost), sense(maximise)))?;
         if let Some(from) = self.assignment_from {
-            writeln!(f, "  the agents have not chosen a solution: the values are from {from}")?;
+            row("", &format_args!("of values from {from}: the agents have not chosen a solution"))?;
         }
-        let gap = self.gap.map_or("-".into(), per_cent);
-        writeln!(f, "  {} {}, bound {}, gap {gap}", self.label, or_dash(self.cost), or_dash(self.bound))?;
+        let side = if maximise { "upper" } else { "lower" };
+        row("bound", &format_args!("{} ({side} bound)", or_dash(self.bound)))?;
+        row("gap", &self.gap.map_or("-".into(), per_cent))?;
+        row("algorithm", &self.method())?;
         let (agents, variables) = (counted(self.agents, "agent"), counted(self.variables, "variable"));
-        writeln!(f, "  {agents}, {variables}, {}", counted(self.functions, "function"))?;
+        row("problem", &format_args!("{agents}, {variables}, {}", counted(self.functions, "function")))?;
         if let Some(Tree { rule, size }) = &self.pseudo_tree {
-            let roots = counted(size.roots, "root");
-            writeln!(
-                f,
-                "  pseudo-tree {}: {roots}, depth {}, width {}, {} between others than neighbours",
-                line(rule),
-                size.depth,
-                size.width,
-                counted(size.non_neighbour_edges, "edge")
-            )?;
+            let (roots, edges) = (counted(size.roots, "root"), counted(size.non_neighbour_edges, "edge"));
+            let (depth, width) = (size.depth, size.width);
+            let text = format!("{}: {roots}, depth {depth}, induced width {width}", line(rule));
+            match size.non_neighbour_edges {
+                0 => row("pseudo-tree", &text)?,
+                _ => row("pseudo-tree", &format_args!("{text}, {edges} between agents that share no function"))?,
+            }
         }
-        let Messages { util, value, tables, local, repeated } = &self.messages;
-        write!(
-            f,
-            "  messages: {} UTIL with {} in {}",
-            grouped(util),
-            counted(self.util_entries as usize, "entry").replace("entrys", "entries"),
-            counted(*tables as usize, "table")
-        )?;
-        write!(f, " ({} in the largest), {} VALUE", grouped(self.largest_util_entries), grouped(value))?;
-        if *local > 0 {
-            write!(f, ", {} within agents", grouped(local))?;
+        row("messages", &self.messages())?;
+        if self.cycles.is_none() && self.message_limit.is_none() {
+            row("NCCC", &format_args!("{} nonconcurrent constraint checks", grouped(self.nccc)))?;
         }
-        if let Some(repeated) = repeated {
-            write!(f, ", {} repeated", grouped(repeated))?;
+        if let Some(Limited { cut_variables, contexts, pruned, runs, .. }) = &self.message_limit {
+            let (contexts, cut) =
+                (counted(*contexts as usize, "context"), counted(cut_variables.len(), "cut variable"));
+            let [pruned, runs] = [pruned, runs].map(grouped);
+            row("contexts", &format_args!("{contexts} of {cut}: {pruned} pruned by bounds, {runs} solved by DPOP"))?;
         }
-        writeln!(f, "; NCCC {}", grouped(self.nccc))?;
-        if let Some(Limited { entries, cut_variables, contexts, pruned, runs }) = &self.message_limit {
-            let contexts = counted(*contexts as usize, "context");
-            writeln!(
-                f,
-                "  at most {} entries a message: {} cut, {contexts}, {} of them dropped by bounds, {} by messages",
-                grouped(entries),
-                counted(cut_variables.len(), "variable"),
-                grouped(pruned),
-                grouped(runs)
-            )?;
+        if let Some(Assignment(pairs)) = &self.assignment {
+            row("assignment", &named_assignment(pairs, None))?;
         }
-        if let Some(cycles) = self.cycles {
-            writeln!(f, "  {}", counted(cycles as usize, "cycle"))?;
-        }
-        write!(f, "  UTIL {:.6} s, VALUE {:.6} s", self.util_s, self.value_s)?;
+        row("time", &self.times())?;
         if let Some(simulated) = self.simulated_s {
-            write!(f, ", simulated {simulated:.6} s")?;
+            row("simulated", &format_args!("{simulated:.6} s, with the latency of messages"))?;
         }
-        writeln!(f, "; {:.3} s in all, {:.3} s of it reading", self.wall_s, self.load_s)?;
-        let Some(Assignment(pairs)) = &self.assignment else { return Ok(()) };
-        let shown = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-        if shown.len() <= SHORT {
-            return writeln!(f, "  {}", line(&shown));
-        }
-        writeln!(f, "  {}; --solution FILE writes them, --json prints them", counted(pairs.len(), "value"))
+        row("device", &format_args!("{}, {}", self.device, counted(self.threads, "thread")))
     }
 }

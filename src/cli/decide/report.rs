@@ -1,10 +1,10 @@
 //! The summary of `fangs decide`.
 
 use super::Config;
-use crate::cli::values::certain_digits;
 use fangs_base::terminal::line;
 use fangs_decide::Solution;
 use fangs_report::seconds;
+use fangs_report::text::certain_digits;
 use fangs_report::text::{counted, grouped, per_cent};
 use serde::Serialize;
 use std::collections::BTreeMap;

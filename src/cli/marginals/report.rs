@@ -2,10 +2,10 @@
 
 use super::table::TableRow;
 use crate::cli::Exit;
-use crate::cli::values::certain_digits;
 use fangs_base::terminal::line;
 use fangs_marginals::{Bounded, Evidence, Interval, Marginals, SumBounds, Tree};
 use fangs_model::model::Potentials;
+use fangs_report::text::certain_digits;
 use fangs_report::text::grouped;
 use indicatif::HumanBytes;
 use serde::{Serialize, Serializer};

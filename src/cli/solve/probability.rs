@@ -1,12 +1,12 @@
 //! The probability of a solution given the evidence, if the file is a probability model.
 
-use crate::cli::values::certain_digits;
 use fangs_base::Error;
 use fangs_base::memory;
 use fangs_base::stop::{Cause, Stop};
 use fangs_formats as formats;
 use fangs_marginals::{Evidence, Options, Prepared};
 use fangs_model::model::{Network, ROUNDOFF};
+use fangs_report::text::certain_digits;
 use fangs_search::Clock;
 use serde::Serialize;
 use std::f64::consts::LN_10;

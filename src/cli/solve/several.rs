@@ -49,7 +49,7 @@ pub struct SeveralFlags {
     #[arg(long, value_name = "K", value_parser = values::positive::<usize>, help_heading = help::SEVERAL,
         requires = "distance")]
     diverse: Option<usize>,
-    /// With --diverse, the least number of variables in which any two solutions differ
+    /// With --diverse, the least number of variables in which any two solutions differ [default: none]
     #[arg(long, value_name = "D", value_parser = values::positive::<u32>, help_heading = help::SEVERAL,
         requires = "diverse")]
     distance: Option<u32>,
@@ -110,8 +110,8 @@ impl SeveralFlags {
         }
     }
 
-    /// Finds what is asked for after a run; `None` if one solution is enough. An error leaves the result of the run, and
-    /// is a warning.
+    /// Finds what is asked for after a run; `None` if one solution is enough. An error leaves the result of the run,
+    /// and is a warning.
     pub fn find<'a>(&self, run: &Finished<'a, '_>, warn: impl FnOnce(&str)) -> Option<Several<'a>> {
         let several = match (self.all, self.count, self.best, self.diverse) {
             (Some(which), ..) => run.all(which, self.most),
