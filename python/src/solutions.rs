@@ -50,9 +50,15 @@ impl Solutions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits a moment for the next message; returns `None` after the end.
+    /// Waits a moment for the next message; returns `None` after the end, also to other threads.
     fn receive(&self) -> Option<Result<Told, RecvTimeoutError>> {
-        self.state().told.as_ref().map(|told| told.recv_timeout(LOOK))
+        let mut state = self.state();
+        let received = state.told.as_ref()?.recv_timeout(LOOK);
+        if let Ok(Told::End(ended)) = &received {
+            state.complete = matches!(ended, Ok(true));
+            state.told = None;
+        }
+        Some(received)
     }
 }
 
@@ -82,14 +88,7 @@ impl Solutions {
         };
         match told {
             Told::Solution(values, value) => Ok(Some((array(py, &values), number(py, value)?))),
-            Told::End(ended) => {
-                py.detach(|| {
-                    let mut state = self.state();
-                    state.told = None;
-                    state.complete = matches!(ended, Ok(true));
-                });
-                ended.map(|_| None).map_err(raised)
-            }
+            Told::End(ended) => ended.map(|_| None).map_err(raised),
         }
     }
 

@@ -70,12 +70,14 @@ def test_what_is_asked_wrongly_is_told():
 
 @pytest.mark.parametrize("edges", ["itertools.combinations(range(15), 2)", "[]"])
 def test_ctrl_c_ends_the_search(edges):
-    # no solution is found soon, because a clique has one value too few, or there are too many to finish
+    # no solution is found soon, because a clique has one value too few, or there are too many to finish; the third
+    # variable hides that the others differ
     script = f"""
 import collections, fangs, itertools
-net = fangs.Network([14] * 15)
-for pair in {edges}:
-    net.add(pair, [[float("inf") if a == b else 0 for a in range(14)] for b in range(14)])
+net = fangs.Network([14] * 15 + [2])
+for a, b in {edges}:
+    net.add([a, b, 15], [[[float("inf") if x == y else (x * y + z) % 3 for z in range(2)] for x in range(14)]
+                         for y in range(14)])
 print("ready", flush=True)
 try:
     collections.deque(net.solutions(), maxlen=0)
