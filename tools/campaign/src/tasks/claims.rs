@@ -15,13 +15,15 @@ pub fn any_network(rng: &mut Rng) -> Network {
 }
 
 /// Returns whether the documentation allows the solver to refuse a call: because of the network's magnitudes, because
-/// the heuristic does not support the network, or because the result would have no certificate.
+/// the heuristic does not support the network, because the result would have no certificate, or because linear
+/// programming finds no sum that can be violated.
 pub fn may_refuse(case: &Case<Network>) -> bool {
     let settings = &case.settings;
     let has_globals = case.problem.functions.iter().any(|function| matches!(function.costs, Costs::Global(_)));
     let method = settings.get("bound").or(settings.get("method"));
     let is_uncertified = settings.has("certificate") && (has_globals || method == Some("cores"));
-    settings.has("heuristic") || is_uncertified || case.problem.may_be_refused()
+    let needs_sums = method == Some("linear");
+    settings.has("heuristic") || is_uncertified || needs_sums || case.problem.may_be_refused()
 }
 
 /// Checks the claims of a report about a network's optimum.
